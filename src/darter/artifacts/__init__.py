@@ -1,0 +1,1 @@
+"""Artifacts: what a compile leaves behind, and the stores that keep it."""

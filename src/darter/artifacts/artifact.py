@@ -1,0 +1,52 @@
+"""The artifact of one compile: relocatable code for one target and the launch program over it; plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from darter.ir.nodes import FunctionName
+from darter.ir.program import Program
+from darter.target import Target
+
+ARGUMENT_ABI = 1
+"""Version of the slot layout, the kernel parameter passing and the launch program; part of every primary key."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceMessage:
+    """A ``dt.assert_`` (``is_assert``) or ``dt.print`` of a kernel: its pieces and the dtype codes of the values between them."""
+
+    is_assert: bool
+    pieces: tuple[str, ...]
+    operand_dtypes: tuple[int, ...]
+    function: int
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class KernelEntry:
+    """One kernel in the code.
+
+    ``symbol`` is its entry in the code, ``parameters`` the ``ScalarType.code`` of each parameter (0: a pointer), ``shared_bytes`` the
+    static shared memory, ``scratch_bytes`` what the CPU code needs per block (shared memory included; 0 on a GPU).
+    """
+
+    symbol: str
+    parameters: tuple[int, ...]
+    block: tuple[int, int, int]
+    shared_bytes: int
+    scratch_bytes: int
+    uses_dynamic_shared: bool
+    messages: tuple[DeviceMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Everything that a launch needs: ``code`` is an ELF object (CPU, AMD) or a cubin (CUDA)."""
+
+    target: Target
+    program: Program
+    kernels: tuple[KernelEntry, ...]
+    code: bytes
+    functions: tuple[FunctionName, ...]

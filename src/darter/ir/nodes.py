@@ -1,0 +1,579 @@
+"""The typed, structured IR: SSA values inside nested blocks, one scalar per thread.
+
+There is no branch and no jump.  The front end lowers ``break``, ``continue`` and early ``return`` to carried Bool values
+and :class:`If`, so that each pass, the interpreter and each code generator meets four structured nodes only: ``If``,
+``For``, ``While`` and ``Block``.  A vector access is a :class:`Load` of several results, a register array is a Python
+list of values in the front end; neither has a type here.
+
+A launcher body is built of the same nodes plus :class:`Launch` and :class:`Raise`; ``ir.program`` is what it becomes.
+
+Positions are relative to the decorated function, so that no path gets into an artifact and moving a function in its
+file changes nothing.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from darter.dtypes import Bool, ScalarType
+
+# -- positions, types, values -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """Where code stands: index into the module's function table, line relative to ``def`` (0), columns (UTF-8 bytes)."""
+
+    function: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+NOWHERE = Loc(-1, 0, 0, 0, 0)
+
+
+class Space(enum.Enum):
+    """Memory that a pointer points into."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+
+
+@dataclass(frozen=True, slots=True)
+class PointerType:
+    """Type of an address of elements of ``element`` in ``space``."""
+
+    element: ScalarType
+    space: Space
+
+    def __str__(self) -> str:
+        return f"ptr<{self.element.name}, {self.space.value}>"
+
+
+Type = ScalarType | PointerType
+
+
+class Value:
+    """One SSA value: defined once, by a node, a block argument or a parameter.  Compared by identity."""
+
+    __slots__ = ("hint", "type")
+
+    def __init__(self, type: Type, hint: str = "") -> None:
+        self.type = type
+        self.hint = hint
+
+    @property
+    def dtype(self) -> ScalarType:
+        """The scalar type; raises ``TypeError`` for a pointer."""
+        if isinstance(self.type, PointerType):
+            raise TypeError(f"a {self.type} has no scalar type")
+        return self.type
+
+    def __repr__(self) -> str:
+        return f"<Value {self.hint or 'v'}: {self.type if isinstance(self.type, PointerType) else self.type.name}>"
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """Base of all nodes."""
+
+    loc: Loc = field(default=NOWHERE, kw_only=True)
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """Nodes in order, then the values that the block yields to the node that owns it."""
+
+    arguments: tuple[Value, ...] = ()
+    nodes: list[Node] = field(default_factory=list)
+    yields: tuple[Value, ...] = ()
+
+
+# -- scalar computation -----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Const(Node):
+    """A constant of ``result``'s scalar type: a Python bool, an int in range, or a float (rounded to nearest even)."""
+
+    result: Value
+    value: bool | int | float
+
+
+class Index(enum.Enum):
+    """Positions of a thread.  ``THREAD_IDX`` is i32, ``BLOCK_IDX`` and ``GRID_DIM`` are i64; the rest are i32."""
+
+    THREAD_IDX = "thread_idx"
+    BLOCK_IDX = "block_idx"
+    GRID_DIM = "grid_dim"
+    LANE_ID = "lane_id"
+    WARP_ID = "warp_id"
+
+
+@dataclass(slots=True, eq=False)
+class ReadIndex(Node):
+    """``axis`` 0, 1, 2 is x, y, z; 0 for lane and warp.  Linear thread number is x + y·bx + z·bx·by; warps are cut from it."""
+
+    result: Value
+    index: Index
+    axis: int
+
+
+class UnaryOp(enum.Enum):
+    """``NOT`` is bitwise on integers and logical on Bool; ``ABS`` of the smallest integer wraps."""
+
+    NEG = "neg"
+    NOT = "not"
+    ABS = "abs"
+
+
+@dataclass(slots=True, eq=False)
+class Unary(Node):
+    """``result`` has the operand's type."""
+
+    result: Value
+    op: UnaryOp
+    operand: Value
+
+
+class BinaryOp(enum.Enum):
+    """Integers wrap.  ``DIV`` is for floats (in a launcher too); ``FLOORDIV`` and ``MOD`` floor, for integers and floats.
+
+    In a kernel integer FLOORDIV and MOD by zero give 0 and the smallest integer // -1 wraps; in a launcher both raise.
+    ``SHL``/``SHR`` take the amount modulo the width; ``SHR`` is arithmetic for signed types.  ``MIN``/``MAX`` propagate
+    NaN.  ``AND``/``OR``/``XOR`` take integers and Bool.  f16 and bf16 round to nearest even after each operation.
+    """
+
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    FLOORDIV = "floordiv"
+    MOD = "mod"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    SHL = "shl"
+    SHR = "shr"
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(slots=True, eq=False)
+class Binary(Node):
+    """Operands and ``result`` have one type; never float8."""
+
+    result: Value
+    op: BinaryOp
+    lhs: Value
+    rhs: Value
+
+
+class CompareOp(enum.Enum):
+    """Ordered comparisons of IEEE 754: false on NaN, but ``NE`` true."""
+
+    EQ = "eq"
+    NE = "ne"
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+
+
+@dataclass(slots=True, eq=False)
+class Compare(Node):
+    """Operands have one type; ``result`` is Bool."""
+
+    result: Value
+    op: CompareOp
+    lhs: Value
+    rhs: Value
+
+
+@dataclass(slots=True, eq=False)
+class Select(Node):
+    """``condition`` (Bool) picks; both sides were evaluated."""
+
+    result: Value
+    condition: Value
+    on_true: Value
+    on_false: Value
+
+
+@dataclass(slots=True, eq=False)
+class Cast(Node):
+    """Numeric conversion.
+
+    int→int truncates or extends; to Bool is ``!= 0`` (NaN is True); int→float and float→float round to nearest even and
+    keep denormals; float→int truncates toward zero, saturates and turns NaN into 0.  To float8: the fn and fnuz types
+    saturate finite values and infinities to ±max; e5m2 and e5m2fnuz too; NaN stays NaN (0x80 in fnuz); -0 becomes 0 in fnuz.
+    """
+
+    result: Value
+    operand: Value
+
+
+@dataclass(slots=True, eq=False)
+class Bitcast(Node):
+    """Reinterprets the bits; both types have the same width; Bool is not accepted."""
+
+    result: Value
+    operand: Value
+
+
+@dataclass(slots=True, eq=False)
+class Fma(Node):
+    """``a·b + c`` rounded once; f32 or f64."""
+
+    result: Value
+    a: Value
+    b: Value
+    c: Value
+
+
+class MathOp(enum.Enum):
+    """Functions of f32 and f64 (the front end widens f16 and bf16).  Exact: SQRT, FLOOR, CEIL, TRUNC, RINT (half to even)."""
+
+    EXP = "exp"
+    EXP2 = "exp2"
+    LOG = "log"
+    LOG2 = "log2"
+    SQRT = "sqrt"
+    RSQRT = "rsqrt"
+    TANH = "tanh"
+    ERF = "erf"
+    SIN = "sin"
+    COS = "cos"
+    POW = "pow"
+    FLOOR = "floor"
+    CEIL = "ceil"
+    TRUNC = "trunc"
+    RINT = "rint"
+
+
+@dataclass(slots=True, eq=False)
+class Math(Node):
+    """``POW`` has two operands, every other function one."""
+
+    result: Value
+    op: MathOp
+    operands: tuple[Value, ...]
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Offset(Node):
+    """``pointer`` moved by ``offset`` elements (i32 or i64); ``result`` has the pointer's type."""
+
+    result: Value
+    pointer: Value
+    offset: Value
+
+
+@dataclass(slots=True, eq=False)
+class PointerCast(Node):
+    """The same address seen as elements of another type, in the same space."""
+
+    result: Value
+    pointer: Value
+
+
+@dataclass(slots=True, eq=False)
+class Load(Node):
+    """Reads ``len(results)`` (1, 2, 4, 8 or 16) consecutive elements at ``pointer[offset]``.
+
+    ``align_bytes`` is what the address is known to be a multiple of.
+    """
+
+    results: tuple[Value, ...]
+    pointer: Value
+    offset: Value
+    align_bytes: int
+
+
+@dataclass(slots=True, eq=False)
+class Store(Node):
+    """Writes ``values`` to consecutive elements at ``pointer[offset]``; each has the pointer's element type."""
+
+    values: tuple[Value, ...]
+    pointer: Value
+    offset: Value
+    align_bytes: int
+
+
+class AtomicOp(enum.Enum):
+    """``ADD`` takes i32, u32, i64, u64, f32, f64; ``MAX``/``MIN`` the integers and f32/f64 (NaN propagates); ``CAS`` and ``EXCHANGE`` 32/64-bit."""
+
+    ADD = "add"
+    MAX = "max"
+    MIN = "min"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    EXCHANGE = "exchange"
+    CAS = "cas"
+
+
+class Order(enum.Enum):
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+
+
+class Scope(enum.Enum):
+    BLOCK = "block"
+    DEVICE = "device"
+    SYSTEM = "system"
+
+
+@dataclass(slots=True, eq=False)
+class Atomic(Node):
+    """Updates ``pointer[offset]``; ``result`` is what stood there before.  ``expected`` is given for CAS only."""
+
+    result: Value
+    op: AtomicOp
+    pointer: Value
+    offset: Value
+    value: Value
+    expected: Value | None
+    order: Order
+    scope: Scope
+
+
+@dataclass(slots=True, eq=False)
+class SharedAlloc(Node):
+    """``count`` elements of shared memory of the block, uninitialised; stands at the top level of a kernel."""
+
+    result: Value
+    count: int
+    align_bytes: int
+
+
+@dataclass(slots=True, eq=False)
+class DynamicShared(Node):
+    """Start of the dynamic shared memory that the launch asked for (16-byte aligned)."""
+
+    result: Value
+
+
+# -- threads together -------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Barrier(Node):
+    """All threads of the block meet; memory before is visible after.  Needs block-uniform flow."""
+
+
+class ShuffleMode(enum.Enum):
+    """``INDEX`` reads lane ``lane mod warp``, ``XOR`` lane^``lane``; ``UP``/``DOWN`` lane∓``lane``, the own value at the edge."""
+
+    INDEX = "index"
+    XOR = "xor"
+    UP = "up"
+    DOWN = "down"
+
+
+@dataclass(slots=True, eq=False)
+class Shuffle(Node):
+    """``value`` (32- or 64-bit, f16, bf16) of another lane of the warp; ``lane`` is i32.  Needs warp-uniform flow."""
+
+    result: Value
+    mode: ShuffleMode
+    value: Value
+    lane: Value
+
+
+class VoteMode(enum.Enum):
+    """``ANY``, ``ALL`` give Bool; ``BALLOT`` gives u64 (bit of each lane; lanes beyond the block are 0)."""
+
+    ANY = "any"
+    ALL = "all"
+    BALLOT = "ballot"
+
+
+@dataclass(slots=True, eq=False)
+class Vote(Node):
+    """``predicate`` (Bool) over the warp's lanes.  Needs warp-uniform flow."""
+
+    result: Value
+    mode: VoteMode
+    predicate: Value
+
+
+# -- talking to the host ----------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Assert(Node):
+    """When ``condition`` is false, records ``message`` with block, thread and ``operands``; the thread goes on."""
+
+    condition: Value
+    message: str
+    operands: tuple[Value, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Print(Node):
+    """Prints ``pieces[0] operand[0] pieces[1] … pieces[n]`` and a newline, one line per thread."""
+
+    pieces: tuple[str, ...]
+    operands: tuple[Value, ...]
+
+
+# -- structure --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class If(Node):
+    """``results`` are what the taken block yields.  ``why`` says which early exit made this node, for messages about barriers."""
+
+    results: tuple[Value, ...]
+    condition: Value
+    then: Block
+    orelse: Block
+    why: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class For(Node):
+    """``for index in range(lower, upper, step)`` with carried values.
+
+    ``index``, ``lower``, ``upper``, ``step`` have one integer type; ``step`` is not 0 (0 runs nothing).  The block's
+    arguments are (index, *carried) and it yields the next carried values; ``results`` are the last ones.
+    """
+
+    results: tuple[Value, ...]
+    lower: Value
+    upper: Value
+    step: Value
+    initial: tuple[Value, ...]
+    body: Block
+
+
+@dataclass(slots=True, eq=False)
+class While(Node):
+    """``test`` takes the carried values and yields (Bool,); ``body`` takes them and yields the next ones."""
+
+    results: tuple[Value, ...]
+    initial: tuple[Value, ...]
+    test: Block
+    body: Block
+
+
+# -- launchers --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """Launch attributes that are fixed at compile time."""
+
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    cooperative: bool = False
+    programmatic_dependent: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Launch(Node):
+    """Launches ``module.kernels[kernel]`` with one value per parameter of that kernel; ``grid`` are three i64 values.
+
+    A grid with a zero launches nothing.  ``shared_bytes`` (i64) is the dynamic shared memory asked for.
+    """
+
+    kernel: int
+    arguments: tuple[Value, ...]
+    grid: tuple[Value, Value, Value]
+    shared_bytes: Value
+    options: LaunchOptions
+
+
+@dataclass(slots=True, eq=False)
+class Raise(Node):
+    """Ends the launcher with an exception: ``exception`` is a builtin's name, or the name of a class in ``errors``.
+
+    The message is ``pieces[0] operand[0] pieces[1] …``.
+    """
+
+    exception: str
+    pieces: tuple[str, ...]
+    operands: tuple[Value, ...]
+
+
+# -- wholes -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KernelOptions:
+    """Per-kernel options, every default resolved; part of the primary key.
+
+    ``fast_math`` allows contract, reassoc, arcp, afn.  ``noalias`` names parameters that the launch checks not to overlap any other.
+    """
+
+    fast_math: bool = False
+    noalias: tuple[str, ...] = ()
+    min_blocks_per_multiprocessor: int = 0
+    max_registers: int = 0
+    bounds_check: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Kernel:
+    """One kernel, specialised: parameters are scalars and pointers only; a tensor became its pointer and the extents and strides used."""
+
+    name: str
+    parameters: tuple[Value, ...]
+    body: Block
+    block: tuple[int, int, int]
+    warp_size: int
+    options: KernelOptions = KernelOptions()
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """Row of the module's function table: what a :class:`Loc` refers to."""
+
+    qualname: str
+    module: str
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """What one compile produces: a launcher over its parameters, and the kernels that it launches.
+
+    ``parameters`` are the launcher's values in slot order (``signature.descriptor.slots``): per tensor the pointer, the
+    extents, the strides (i64, in elements), per scalar its value.
+    """
+
+    name: str
+    parameters: tuple[Value, ...]
+    body: Block
+    kernels: list[Kernel]
+    functions: list[FunctionName]
+
+
+def bool_value(hint: str = "") -> Value:
+    """Return a new Bool value."""
+    return Value(Bool, hint)
+
+
+def children(node: Node) -> tuple[Block, ...]:
+    """Return the blocks inside ``node``, in order of execution."""
+    match node:
+        case If():
+            return (node.then, node.orelse)
+        case For():
+            return (node.body,)
+        case While():
+            return (node.test, node.body)
+        case _:
+            return ()

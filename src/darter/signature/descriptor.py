@@ -1,0 +1,143 @@
+"""Descriptors: the facts about one argument that code generation may bake in, and their only source.
+
+The front end is given descriptors and never the arguments themselves, so a fact that is baked in and not keyed cannot be
+written.  ``signature.words`` writes a descriptor as key words; the native module writes the same words without making a
+descriptor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from darter.dtypes import ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What ``dt.from_dlpack(t)`` makes static: per axis the extent and the stride (in elements), or None where dynamic.
+
+    ``*_divisors`` hold, for dynamic entries, what the value is promised to be a multiple of (1: nothing; static: 1).
+    """
+
+    shape: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
+    shape_divisors: tuple[int, ...]
+    stride_divisors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFacts:
+    """A tensor argument.
+
+    ``unit_axis``: the last axis with stride 1 or extent ≤ 1, or None.  ``vec16``: base 16-byte aligned and every other
+    stride of an axis of extent > 1 a multiple of 16 bytes; False without a unit axis.  ``wide``: an extent or a byte offset (of either sign)
+    reaches 2³⁰, so indices take 64 bits.  ``device_type`` is DLPack's ``DLDeviceType`` (1 CPU, 2 CUDA, 10 ROCm).
+    ``layout`` is given for explicit arguments (``dt.from_dlpack``) only.
+    """
+
+    dtype: ScalarType
+    rank: int
+    unit_axis: int | None
+    vec16: bool
+    wide: bool
+    device_type: int
+    layout: Layout | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PointerFacts:
+    """A pointer argument: ``align_bytes`` is 1, 2, 4, 8 or 16 (the largest of them that divides the address)."""
+
+    dtype: ScalarType
+    align_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarFacts:
+    """A runtime scalar: type only, never value."""
+
+    dtype: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class NoneFacts:
+    """An optional argument that is None."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstexprFacts:
+    """A compile-time value."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFacts:
+    """A ``type[T]`` argument: a scalar type."""
+
+    dtype: ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFacts:
+    """A stream; no fact about it is ever baked in."""
+
+
+@dataclass(frozen=True, slots=True)
+class StructFacts:
+    """A tuple, NamedTuple or frozen dataclass of arguments; ``cls`` is its class (``tuple`` for a plain one)."""
+
+    cls: type
+    names: tuple[str, ...]
+    fields: tuple[Descriptor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFacts:
+    """``self``, or another object of which only fields declared ``dt.Constexpr`` in its class may be read."""
+
+    cls: type
+    names: tuple[str, ...]
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JitArgumentFacts:
+    """A user's argument type: ``signature`` is what ``__cache_signature__()`` returned, ``fields`` its dynamic parts."""
+
+    cls: type
+    signature: Any
+    names: tuple[str, ...]
+    fields: tuple[Descriptor, ...]
+
+
+Descriptor = (
+    TensorFacts
+    | PointerFacts
+    | ScalarFacts
+    | NoneFacts
+    | ConstexprFacts
+    | TypeFacts
+    | StreamFacts
+    | StructFacts
+    | ObjectFacts
+    | JitArgumentFacts
+)
+
+
+def slot_count(descriptor: Descriptor) -> int:
+    """Return how many 64-bit argument slots the argument takes.
+
+    A tensor takes 1 + 2·rank (address, extents, strides in elements), a pointer and a scalar one, a struct and a
+    ``JitArgument`` those of their fields in order, everything else none.
+    """
+    match descriptor:
+        case TensorFacts(rank=rank):
+            return 1 + 2 * rank
+        case PointerFacts() | ScalarFacts():
+            return 1
+        case StructFacts(fields=fields) | JitArgumentFacts(fields=fields):
+            return sum(slot_count(field) for field in fields)
+        case _:
+            return 0

@@ -1,0 +1,66 @@
+"""The parameter plan: what each parameter of a launcher or kernel is, made once at first use."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from darter.dtypes import ScalarType
+
+
+class ParamKind(enum.IntEnum):
+    """What a parameter accepts; the numbers stand again in native/plan.hpp.
+
+    ``ANY`` is an unannotated parameter: the kind of its argument is found at each call.
+    """
+
+    ANY = 0
+    TENSOR = 1
+    POINTER = 2
+    SCALAR = 3
+    CONSTEXPR = 4
+    TYPE = 5
+    STREAM = 6
+    STRUCT = 7
+    SELF = 8
+    JIT_ARGUMENT = 9
+
+
+class _Missing(enum.Enum):
+    MISSING = "missing"
+
+
+MISSING = _Missing.MISSING
+"""Stands for "no default", since None is a default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParamPlan:
+    """One parameter.
+
+    ``dtype`` is demanded of a tensor, a pointer or a scalar (None: any).  ``dims`` is the contract of a tensor: None for
+    any rank, else per axis an int (fixed extent), a name (must agree across arguments) or None (free).  ``constexpr_type``
+    is the exact type demanded of a constexpr.  ``optional`` admits None.  ``cls`` is the class of a struct or a
+    ``JitArgument``, ``fields`` its parameters in order.
+    """
+
+    name: str
+    kind: ParamKind
+    default: Any = MISSING
+    positional_only: bool = False
+    keyword_only: bool = False
+    optional: bool = False
+    dtype: ScalarType | None = None
+    dims: tuple[int | str | None, ...] | None = None
+    constexpr_type: type | None = None
+    cls: type | None = None
+    fields: tuple[ParamPlan, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SignaturePlan:
+    """All parameters in order; ``name`` is the function's qualified name, for messages."""
+
+    name: str
+    parameters: tuple[ParamPlan, ...]
