@@ -2,12 +2,31 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "call_state.hpp"
+
 namespace {
 
 PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT, "_native", "The native half of darter: the warm call.", -1, nullptr,
 };
 
+using Register = bool (*)(PyObject* module);
+
+// In order of dependence: a part may use the types of those before it.
+constexpr Register PARTS[] = {
+    darter::register_call_state,
+};
+
 }  // namespace
 
-PyMODINIT_FUNC PyInit__native() { return PyModule_Create(&module_def); }
+PyMODINIT_FUNC PyInit__native() {
+  PyObject* module = PyModule_Create(&module_def);
+  if (module == nullptr) return nullptr;
+  for (Register part : PARTS) {
+    if (!part(module)) {
+      Py_DECREF(module);
+      return nullptr;
+    }
+  }
+  return module;
+}

@@ -1,0 +1,33 @@
+// What a launch program launches. Each backend derives its own kernel type from this one; the launch goes through one function pointer.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+
+namespace darter {
+
+struct KernelHandle;
+
+// Launches `kernel` with `params[i]` pointing at the 8-byte register of parameter i, on a checked grid without a zero and
+// `shared_bytes` >= 0 of dynamic shared memory. Returns 0, or -1 with a Python exception set. A failed assertion of device code is reported
+// as DeviceAssertError(message, message_index); the call state adds the place in the source. Called with the GIL held, which it may release.
+using LaunchFunction = int (*)(KernelHandle* kernel, void** params, const int64_t grid[3], int64_t shared_bytes, void* stream);
+
+struct KernelHandle {
+  PyObject_HEAD;
+  LaunchFunction launch;
+  PyObject* code;  // owns the machine code; strong
+  PyObject* name;  // str
+  int32_t parameter_count;
+  int32_t message_count;
+  int32_t block[3];
+};
+
+// Base type of all kernel handles; no instances of its own.
+extern PyTypeObject* KernelHandle_Type;
+
+bool register_kernel_handle(PyObject* module);
+
+}  // namespace darter
