@@ -1,1 +1,1 @@
-"""darter: a kernel JIT whose plain launch costs what the driver costs, that is never stale, and that says why it compiled."""
+"""darter: a kernel JIT whose launch costs what the driver costs, that is never stale and says why it compiled."""

@@ -14,7 +14,9 @@ ARGUMENT_ABI = 1
 
 @dataclass(frozen=True, slots=True)
 class DeviceMessage:
-    """A ``dt.assert_`` (``is_assert``) or ``dt.print`` of a kernel: its pieces and the dtype codes of the values between them."""
+    """A ``dt.assert_`` (``is_assert``) or ``dt.print`` of a kernel: its pieces and the dtype codes of the values
+    between them.
+    """
 
     is_assert: bool
     pieces: tuple[str, ...]
@@ -28,8 +30,9 @@ class DeviceMessage:
 class KernelEntry:
     """One kernel in the code.
 
-    ``symbol`` is its entry in the code, ``parameters`` the ``ScalarType.code`` of each parameter (0: a pointer), ``shared_bytes`` the
-    static shared memory, ``scratch_bytes`` what the CPU code needs per block (shared memory included; 0 on a GPU).
+    ``symbol`` is its entry in the code, ``parameters`` the ``ScalarType.code`` of each parameter (0: a pointer),
+    ``shared_bytes`` the static shared memory, ``scratch_bytes`` what the CPU code needs per block (shared memory
+    included; 0 on a GPU).
     """
 
     symbol: str

@@ -1,9 +1,9 @@
 """The typed, structured IR: SSA values inside nested blocks, one scalar per thread.
 
-There is no branch and no jump.  The front end lowers ``break``, ``continue`` and early ``return`` to carried Bool values
-and :class:`If`, so that each pass, the interpreter and each code generator meets four structured nodes only: ``If``,
-``For``, ``While`` and ``Block``.  A vector access is a :class:`Load` of several results, a register array is a Python
-list of values in the front end; neither has a type here.
+There is no branch and no jump.  The front end lowers ``break``, ``continue`` and early ``return`` to carried Bool
+values and :class:`If`, so that each pass, the interpreter and each code generator meets four structured nodes only:
+``If``, ``For``, ``While`` and ``Block``.  A vector access is a :class:`Load` of several results, a register array is
+a Python list of values in the front end; neither has a type here.
 
 A launcher body is built of the same nodes plus :class:`Launch` and :class:`Raise`; ``ir.program`` is what it becomes.
 
@@ -17,13 +17,25 @@ import enum
 from dataclasses import dataclass, field
 
 from darter.dtypes import Bool, ScalarType
+from darter.ir.operations import (
+    AtomicOp as AtomicOp,
+    BinaryOp as BinaryOp,
+    CompareOp as CompareOp,
+    Index as Index,
+    MathOp as MathOp,
+    Order as Order,
+    Scope as Scope,
+    ShuffleMode as ShuffleMode,
+    UnaryOp as UnaryOp,
+    VoteMode as VoteMode,
+)
 
 # -- positions, types, values -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Loc:
-    """Where code stands: index into the module's function table, line relative to ``def`` (0), columns (UTF-8 bytes)."""
+    """Where code stands: index into the module's function table, line relative to ``def``, columns (UTF-8 bytes)."""
 
     function: int
     line: int
@@ -103,31 +115,15 @@ class Const(Node):
     value: bool | int | float
 
 
-class Index(enum.Enum):
-    """Positions of a thread.  ``THREAD_IDX`` is i32, ``BLOCK_IDX`` and ``GRID_DIM`` are i64; the rest are i32."""
-
-    THREAD_IDX = "thread_idx"
-    BLOCK_IDX = "block_idx"
-    GRID_DIM = "grid_dim"
-    LANE_ID = "lane_id"
-    WARP_ID = "warp_id"
-
-
 @dataclass(slots=True, eq=False)
 class ReadIndex(Node):
-    """``axis`` 0, 1, 2 is x, y, z; 0 for lane and warp.  Linear thread number is x + y·bx + z·bx·by; warps are cut from it."""
+    """``axis`` 0, 1, 2 is x, y, z; 0 for lane and warp.  Linear thread number is x + y·bx + z·bx·by; warps are cut from
+    it.
+    """
 
     result: Value
     index: Index
     axis: int
-
-
-class UnaryOp(enum.Enum):
-    """``NOT`` is bitwise on integers and logical on Bool; ``ABS`` of the smallest integer wraps."""
-
-    NEG = "neg"
-    NOT = "not"
-    ABS = "abs"
 
 
 @dataclass(slots=True, eq=False)
@@ -139,29 +135,6 @@ class Unary(Node):
     operand: Value
 
 
-class BinaryOp(enum.Enum):
-    """Integers wrap.  ``DIV`` is for floats (in a launcher too); ``FLOORDIV`` and ``MOD`` floor, for integers and floats.
-
-    In a kernel integer FLOORDIV and MOD by zero give 0 and the smallest integer // -1 wraps; in a launcher both raise.
-    ``SHL``/``SHR`` take the amount modulo the width; ``SHR`` is arithmetic for signed types.  ``MIN``/``MAX`` propagate
-    NaN.  ``AND``/``OR``/``XOR`` take integers and Bool.  f16 and bf16 round to nearest even after each operation.
-    """
-
-    ADD = "add"
-    SUB = "sub"
-    MUL = "mul"
-    DIV = "div"
-    FLOORDIV = "floordiv"
-    MOD = "mod"
-    AND = "and"
-    OR = "or"
-    XOR = "xor"
-    SHL = "shl"
-    SHR = "shr"
-    MIN = "min"
-    MAX = "max"
-
-
 @dataclass(slots=True, eq=False)
 class Binary(Node):
     """Operands and ``result`` have one type; never float8."""
@@ -170,17 +143,6 @@ class Binary(Node):
     op: BinaryOp
     lhs: Value
     rhs: Value
-
-
-class CompareOp(enum.Enum):
-    """Ordered comparisons of IEEE 754: false on NaN, but ``NE`` true."""
-
-    EQ = "eq"
-    NE = "ne"
-    LT = "lt"
-    LE = "le"
-    GT = "gt"
-    GE = "ge"
 
 
 @dataclass(slots=True, eq=False)
@@ -209,7 +171,8 @@ class Cast(Node):
 
     int→int truncates or extends; to Bool is ``!= 0`` (NaN is True); int→float and float→float round to nearest even and
     keep denormals; float→int truncates toward zero, saturates and turns NaN into 0.  To float8: the fn and fnuz types
-    saturate finite values and infinities to ±max; e5m2 and e5m2fnuz too; NaN stays NaN (0x80 in fnuz); -0 becomes 0 in fnuz.
+    saturate finite values and infinities to ±max; e5m2 and e5m2fnuz too; NaN stays NaN (0x80 in fnuz); -0 becomes 0
+    in fnuz.
     """
 
     result: Value
@@ -232,26 +195,6 @@ class Fma(Node):
     a: Value
     b: Value
     c: Value
-
-
-class MathOp(enum.Enum):
-    """Functions of f32 and f64 (the front end widens f16 and bf16).  Exact: SQRT, FLOOR, CEIL, TRUNC, RINT (half to even)."""
-
-    EXP = "exp"
-    EXP2 = "exp2"
-    LOG = "log"
-    LOG2 = "log2"
-    SQRT = "sqrt"
-    RSQRT = "rsqrt"
-    TANH = "tanh"
-    ERF = "erf"
-    SIN = "sin"
-    COS = "cos"
-    POW = "pow"
-    FLOOR = "floor"
-    CEIL = "ceil"
-    TRUNC = "trunc"
-    RINT = "rint"
 
 
 @dataclass(slots=True, eq=False)
@@ -306,32 +249,6 @@ class Store(Node):
     align_bytes: int
 
 
-class AtomicOp(enum.Enum):
-    """``ADD`` takes i32, u32, i64, u64, f32, f64; ``MAX``/``MIN`` the integers and f32/f64 (NaN propagates); ``CAS`` and ``EXCHANGE`` 32/64-bit."""
-
-    ADD = "add"
-    MAX = "max"
-    MIN = "min"
-    AND = "and"
-    OR = "or"
-    XOR = "xor"
-    EXCHANGE = "exchange"
-    CAS = "cas"
-
-
-class Order(enum.Enum):
-    RELAXED = "relaxed"
-    ACQUIRE = "acquire"
-    RELEASE = "release"
-    ACQ_REL = "acq_rel"
-
-
-class Scope(enum.Enum):
-    BLOCK = "block"
-    DEVICE = "device"
-    SYSTEM = "system"
-
-
 @dataclass(slots=True, eq=False)
 class Atomic(Node):
     """Updates ``pointer[offset]``; ``result`` is what stood there before.  ``expected`` is given for CAS only."""
@@ -370,15 +287,6 @@ class Barrier(Node):
     """All threads of the block meet; memory before is visible after.  Needs block-uniform flow."""
 
 
-class ShuffleMode(enum.Enum):
-    """``INDEX`` reads lane ``lane mod warp``, ``XOR`` lane^``lane``; ``UP``/``DOWN`` lane∓``lane``, the own value at the edge."""
-
-    INDEX = "index"
-    XOR = "xor"
-    UP = "up"
-    DOWN = "down"
-
-
 @dataclass(slots=True, eq=False)
 class Shuffle(Node):
     """``value`` (32- or 64-bit, f16, bf16) of another lane of the warp; ``lane`` is i32.  Needs warp-uniform flow."""
@@ -387,14 +295,6 @@ class Shuffle(Node):
     mode: ShuffleMode
     value: Value
     lane: Value
-
-
-class VoteMode(enum.Enum):
-    """``ANY``, ``ALL`` give Bool; ``BALLOT`` gives u64 (bit of each lane; lanes beyond the block are 0)."""
-
-    ANY = "any"
-    ALL = "all"
-    BALLOT = "ballot"
 
 
 @dataclass(slots=True, eq=False)
@@ -431,7 +331,9 @@ class Print(Node):
 
 @dataclass(slots=True, eq=False)
 class If(Node):
-    """``results`` are what the taken block yields.  ``why`` says which early exit made this node, for messages about barriers."""
+    """``results`` are what the taken block yields.  ``why`` says which early exit made this node, for messages about
+    barriers.
+    """
 
     results: tuple[Value, ...]
     condition: Value
@@ -511,7 +413,8 @@ class Raise(Node):
 class KernelOptions:
     """Per-kernel options, every default resolved; part of the primary key.
 
-    ``fast_math`` allows contract, reassoc, arcp, afn.  ``noalias`` names parameters that the launch checks not to overlap any other.
+    ``fast_math`` allows contract, reassoc, arcp, afn.  ``noalias`` names parameters that the launch checks not to
+    overlap any other.
     """
 
     fast_math: bool = False
@@ -523,7 +426,9 @@ class KernelOptions:
 
 @dataclass(slots=True, eq=False)
 class Kernel:
-    """One kernel, specialised: parameters are scalars and pointers only; a tensor became its pointer and the extents and strides used."""
+    """One kernel, specialised: parameters are scalars and pointers only; a tensor became its pointer and the extents
+    and strides used.
+    """
 
     name: str
     parameters: tuple[Value, ...]

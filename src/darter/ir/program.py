@@ -1,12 +1,12 @@
 """Launch programs: what a launcher body becomes; plain data, run by the native module without Python.
 
 A program is a list of instructions over 64-bit registers.  The first registers are the call's argument slots (see
-``signature.descriptor``): per tensor its address, extents and strides in elements, per scalar its value, each in the low
-bytes of a register.  Then come the constants, then temporaries.  Jumps go forward only, so every program ends.
+``signature.descriptor``): per tensor its address, extents and strides in elements, per scalar its value, each in the
+low bytes of a register.  Then come the constants, then temporaries.  Jumps go forward only, so every program ends.
 
 Integer arithmetic is checked in the instruction's type: overflow and division by zero end the program with the
-instruction's site.  A site is a row of ``sites``: the function and its line and columns, relative to ``def``; the caller that knows the
-function turns it into a file, a line and a caret.
+instruction's site.  A site is a row of ``sites``: the function and its line and columns, relative to ``def``; the
+caller that knows the function turns it into a file, a line and a caret.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class LaunchSpec:
 
 @dataclass(frozen=True, slots=True)
 class RaiseSpec:
-    """One raise: the exception's name, the pieces of the message and (register, dtype code) of the values between them."""
+    """One raise: the exception, the pieces of the message and (register, dtype code) of the values between them."""
 
     exception: str
     pieces: tuple[str, ...]
@@ -101,8 +101,8 @@ class RaiseSpec:
 class Program:
     """A launch program.
 
-    ``slots`` is how many registers the call fills, ``constants`` the 64-bit patterns (unsigned) that follow them, ``registers``
-    how many there are in all.
+    ``slots`` is how many registers the call fills, ``constants`` the 64-bit patterns (unsigned) that follow them,
+    ``registers`` how many there are in all.
     """
 
     slots: int

@@ -1,8 +1,8 @@
 """Descriptors: the facts about one argument that code generation may bake in, and their only source.
 
-The front end is given descriptors and never the arguments themselves, so a fact that is baked in and not keyed cannot be
-written.  ``signature.words`` writes a descriptor as key words; the native module writes the same words without making a
-descriptor.
+The front end is given descriptors and never the arguments themselves, so a fact that is baked in and not keyed cannot
+be written.  ``signature.words`` writes a descriptor as key words; the native module writes the same words without
+making a descriptor.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class TensorFacts:
     """A tensor argument.
 
     ``unit_axis``: the last axis with stride 1 or extent ≤ 1, or None.  ``vec16``: base 16-byte aligned and every other
-    stride of an axis of extent > 1 a multiple of 16 bytes; False without a unit axis.  ``wide``: an extent or a byte offset (of either sign)
-    reaches 2³⁰, so indices take 64 bits.  ``device_type`` is DLPack's ``DLDeviceType`` (1 CPU, 2 CUDA, 10 ROCm).
-    ``layout`` is given for explicit arguments (``dt.from_dlpack``) only.
+    stride of an axis of extent > 1 a multiple of 16 bytes; False without a unit axis.  ``wide``: an extent or a byte
+    offset (of either sign) reaches 2³⁰, so indices take 64 bits.  ``device_type`` is DLPack's ``DLDeviceType`` (1
+    CPU, 2 CUDA, 10 ROCm). ``layout`` is given for explicit arguments (``dt.from_dlpack``) only.
     """
 
     dtype: ScalarType
@@ -104,7 +104,7 @@ class ObjectFacts:
 
 @dataclass(frozen=True, slots=True)
 class JitArgumentFacts:
-    """A user's argument type: ``signature`` is what ``__cache_signature__()`` returned, ``fields`` its dynamic parts."""
+    """A user's argument type: ``signature`` is what ``__cache_signature__()`` gave, ``fields`` its dynamic parts."""
 
     cls: type
     signature: Any

@@ -39,10 +39,10 @@ MISSING = _Missing.MISSING
 class ParamPlan:
     """One parameter.
 
-    ``dtype`` is demanded of a tensor, a pointer or a scalar (None: any).  ``dims`` is the contract of a tensor: None for
-    any rank, else per axis an int (fixed extent), a name (must agree across arguments) or None (free).  ``constexpr_type``
-    is the exact type demanded of a constexpr.  ``optional`` admits None.  ``cls`` is the class of a struct or a
-    ``JitArgument``, ``fields`` its parameters in order.
+    ``dtype`` is demanded of a tensor, a pointer or a scalar (None: any).  ``dims`` is the contract of a tensor: None
+    for any rank, else per axis an int (fixed extent), a name (must agree across arguments) or None (free).
+    ``constexpr_type`` is the exact type demanded of a constexpr.  ``optional`` admits None.  ``cls`` is the class of
+    a struct or a ``JitArgument``, ``fields`` its parameters in order.
     """
 
     name: str
