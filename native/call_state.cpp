@@ -40,7 +40,8 @@ PyType_Spec call_state_spec = {"darter._native.CallState", sizeof(CallState), 0,
 
 bool register_call_state(PyObject* module) {
   CallState_Type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&call_state_spec));
-  return CallState_Type != nullptr && PyModule_AddObjectRef(module, "CallState", reinterpret_cast<PyObject*>(CallState_Type)) == 0;
+  return CallState_Type != nullptr &&
+         PyModule_AddObjectRef(module, "CallState", reinterpret_cast<PyObject*>(CallState_Type)) == 0;
 }
 
 }  // namespace darter

@@ -1,4 +1,5 @@
-// What a launch program launches. Each backend derives its own kernel type from this one; the launch goes through one function pointer.
+// What a launch program launches. Each backend derives its own kernel type from this one; the launch goes through one
+// function pointer.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -10,10 +11,12 @@ namespace darter {
 
 struct KernelHandle;
 
-// Launches `kernel` with `params[i]` pointing at the 8-byte register of parameter i, on a checked grid without a zero and
-// `shared_bytes` >= 0 of dynamic shared memory. Returns 0, or -1 with a Python exception set. A failed assertion of device code is reported
-// as DeviceAssertError(message, message_index); the call state adds the place in the source. Called with the GIL held, which it may release.
-using LaunchFunction = int (*)(KernelHandle* kernel, void** params, const int64_t grid[3], int64_t shared_bytes, void* stream);
+// Launches `kernel` with `params[i]` pointing at the 8-byte register of parameter i, on a checked grid without a zero
+// and `shared_bytes` >= 0 of dynamic shared memory. Returns 0, or -1 with a Python exception set. A failed assertion of
+// device code is reported as DeviceAssertError(message, message_index); the call state adds the place in the source.
+// Called with the GIL held, which it may release.
+using LaunchFunction = int (*)(KernelHandle* kernel, void** params, const int64_t grid[3], int64_t shared_bytes,
+                               void* stream);
 
 struct KernelHandle {
   PyObject_HEAD;
