@@ -1,0 +1,198 @@
+"""The source of a function: found through its code object, and proven to be the code that runs.
+
+``inspect.getsource`` follows ``__wrapped__`` and guesses where a lambda ends; here the whole file is parsed and
+compiled once per content, and the function's code object is looked up among the compiled ones by what it does
+(bytecode, names, constants).  Text that does not match the running code is refused, never compiled into a kernel.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import copy
+import functools
+import linecache
+import types
+from dataclasses import dataclass
+
+from darter.errors import SourceUnavailableError
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_FUTURE_FLAGS = functools.reduce(
+    lambda flags, name: flags | int(getattr(__future__, name).compiler_flag), __future__.all_feature_names, 0
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionSource:
+    """Where a function stands and what it says.
+
+    ``first_line`` is the 1-based line of ``def`` (or of the lambda), ``lines`` all lines of the file, without ends.
+    """
+
+    file: str
+    first_line: int
+    node: FunctionNode
+    lines: tuple[str, ...]
+
+    @property
+    def digest_text(self) -> str:
+        """The normalised text: no positions, no decorators, no docstring; computed once per function."""
+        return _normalised(self.node)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ParsedFile:
+    """One content of one file: its lines and, by function name, (compiled code, node) in order."""
+
+    lines: tuple[str, ...]
+    functions: dict[str, list[tuple[types.CodeType, FunctionNode]]]
+
+
+def source_of(function: types.FunctionType) -> FunctionSource:
+    """Return the source of ``function`` (a plain Python function or lambda).
+
+    Raises:
+        SourceUnavailableError: there is no source, or it is not what the function's code was compiled from.
+    """
+    code = function.__code__
+    # The lines that linecache holds may be those of the import; a file edited since then is read again only if these
+    # do not match, so that an edit elsewhere does not make a loaded function unreadable.
+    for refresh in (False, True):
+        found = _find(code, _file_lines(function, refresh=refresh))
+        if found is not None:
+            return found
+    raise SourceUnavailableError(_remedy(function))
+
+
+def _file_lines(function: types.FunctionType, *, refresh: bool) -> tuple[str, ...]:
+    file = function.__code__.co_filename
+    if refresh:
+        linecache.checkcache(file)
+    return tuple(linecache.getlines(file, function.__globals__))
+
+
+def _find(code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource | None:
+    if not lines:
+        return None
+    parsed = _parse("".join(lines), code.co_flags & _FUTURE_FLAGS)
+    if parsed is None:
+        return None
+    matches = [(other, node) for other, node in parsed.functions.get(code.co_name, ()) if _same_code(code, other)]
+    if not matches:
+        return None
+    exact = [node for other, node in matches if _same_place(code, other)]
+    # Two functions of one text mean the same, wherever they stand; the nearest gives the better error positions.
+    nearest = min(matches, key=lambda match: abs(match[0].co_firstlineno - code.co_firstlineno))[1]
+    node = exact[0] if exact else nearest
+    return FunctionSource(code.co_filename, node.lineno, node, parsed.lines)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse(text: str, flags: int) -> _ParsedFile | None:
+    """Parse and compile a file's text; None if it is no Python."""
+    try:
+        tree = compile(text, "<source>", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+        module = compile(tree, "<source>", "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    nodes: dict[tuple[str, int], list[FunctionNode]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, FunctionNode):
+            nodes.setdefault((_code_name(node), _code_line(node)), []).append(node)
+    functions: dict[str, list[tuple[types.CodeType, FunctionNode]]] = {}
+    pending = [module]
+    while pending:
+        code = pending.pop()
+        pending.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+        candidates = nodes.get((code.co_name, code.co_firstlineno))
+        if candidates:
+            functions.setdefault(code.co_name, []).append((code, _node_of(code, candidates)))
+    return _ParsedFile(tuple(text.splitlines()), functions)
+
+
+def _code_name(node: FunctionNode) -> str:
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+
+def _code_line(node: FunctionNode) -> int:
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _node_of(code: types.CodeType, candidates: list[FunctionNode]) -> FunctionNode:
+    """Return which of several functions that begin on one line ``code`` is: the innermost that spans its positions."""
+    if len(candidates) == 1:
+        return candidates[0]
+    spans = {position for position in code.co_positions() if None not in position and position[2] != position[3]}
+    for node in sorted(candidates, key=_extent):
+        body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
+        if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in spans:
+            return node
+    return candidates[0]
+
+
+def _extent(node: FunctionNode) -> tuple[int, int]:
+    return ((node.end_lineno or node.lineno) - node.lineno, (node.end_col_offset or 0) - node.col_offset)
+
+
+def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
+    """Tell whether two code objects do the same: everything but positions, file and qualified name."""
+    return (
+        a.co_code == b.co_code
+        and a.co_names == b.co_names
+        and a.co_varnames == b.co_varnames
+        and a.co_freevars == b.co_freevars
+        and a.co_cellvars == b.co_cellvars
+        and (a.co_argcount, a.co_posonlyargcount, a.co_kwonlyargcount, a.co_flags)
+        == (b.co_argcount, b.co_posonlyargcount, b.co_kwonlyargcount, b.co_flags)
+        and _same_constants(a.co_consts, b.co_consts)
+    )
+
+
+def _same_constants(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
+    return len(a) == len(b) and all(map(_same_constant, a, b))
+
+
+def _same_constant(a: object, b: object) -> bool:
+    if isinstance(a, types.CodeType) and isinstance(b, types.CodeType):
+        return a.co_name == b.co_name and _same_code(a, b)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return _same_constants(a, b)
+    # repr tells 0.0 from -0.0 and nan from nothing else; constants are plain values.
+    return repr(a) == repr(b) if isinstance(a, (float, complex)) else a == b
+
+
+def _same_place(a: types.CodeType, b: types.CodeType) -> bool:
+    return (
+        a.co_firstlineno == b.co_firstlineno
+        and a.co_qualname == b.co_qualname
+        and list(a.co_positions()) == list(b.co_positions())
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _normalised(node: FunctionNode) -> str:
+    bare = copy.copy(node)
+    if not isinstance(bare, ast.Lambda):
+        bare.decorator_list = []
+        if ast.get_docstring(bare, clean=False) is not None:
+            bare.body = bare.body[1:]
+    return ast.dump(bare)
+
+
+def _remedy(function: types.FunctionType) -> str:
+    code = function.__code__
+    where = f"{function.__qualname__} (file {code.co_filename!r}, line {code.co_firstlineno})"
+    if linecache.getlines(code.co_filename, function.__globals__):
+        return (
+            f"the source of {where} is not the code that runs: the file was edited after it was loaded, or the code "
+            f"object was rewritten. Reload the module, or put the function into an unmodified .py file."
+        )
+    return (
+        f"the source of {where} is not available. Put the function into a .py file or a notebook cell; for code made "
+        f"with exec, register its text in linecache.cache under the file name that it was compiled with."
+    )
