@@ -456,8 +456,8 @@ class Module:
     """What one compile produces: a launcher over its parameters, and the kernels that it launches.
 
     ``parameters`` are the launcher's values in slot order (``signature.descriptor.slots``): per tensor the pointer, the
-    extents, the strides (i64, in elements), per scalar its value.  ``written`` are the indices of the plan parameters whose
-    tensors a kernel stores to (a read-only argument there is refused at the call).
+    extents, the strides (i64, in elements), per scalar its value.  ``written`` are the indices of the plan
+    parameters whose tensors a kernel stores to (a read-only argument there is refused at the call).
     """
 
     name: str

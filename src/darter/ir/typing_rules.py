@@ -1,4 +1,4 @@
-"""The type of every node, as the docstrings of ``nodes`` state it: one generator per family of nodes yields what is wrong.
+"""The type of every node, as the docstrings of ``nodes`` state it: one generator per family of nodes.
 
 A violation here is a defect of the front end or of a pass, never a user's mistake; ``verify`` turns it into an error.
 """
@@ -31,7 +31,7 @@ Complaints = Iterator[str]
 
 
 def complaints(node: n.Node) -> Complaints:
-    """Yield what is wrong with the types of ``node``; nothing where all is well.  Uses inside its blocks are not looked at."""
+    """Yield what is wrong with the types of ``node``, without looking inside its blocks."""
     match node:
         case n.Const() | n.ReadIndex():
             yield from _leaf(node)
