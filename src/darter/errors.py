@@ -81,6 +81,10 @@ class CaptureDriftError(DarterError, RuntimeError):
     """A captured value is no longer what the compiled code was built with."""
 
 
+class CaptureRaceError(CaptureDriftError):
+    """A captured value changed while the code that reads it was being compiled; nothing was published."""
+
+
 class NotCompiledError(DarterError, RuntimeError):
     """A ``CompiledFunction`` was given arguments that it was not compiled for."""
 

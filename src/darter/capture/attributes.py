@@ -1,0 +1,188 @@
+"""How the recorder reads attributes: Python's rules, for the objects whose attributes can be guarded."""
+
+from __future__ import annotations
+
+import abc
+import enum
+import functools
+import types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from darter.capture.fingerprint import ABSENT, capture_attributes, is_plain_class, refusal
+from darter.dtypes import ScalarType
+from darter.errors import CaptureRefusedError
+
+if TYPE_CHECKING:
+    from darter.capture.path import Path
+    from darter.capture.recorder import Recorder
+
+_METACLASSES: Final = frozenset({type, abc.ABCMeta, enum.EnumMeta, ScalarType})
+_IMMUTABLE: Final = frozenset({type(None), bool, int, float, complex, str, bytes, tuple, frozenset, range, slice})
+_PARTIAL_PARTS: Final = ("func", "args", "keywords")
+
+
+@dataclass(frozen=True, slots=True)
+class Getter:
+    """A property read of ``instance``: to be interpreted by calling ``function`` with it."""
+
+    function: types.FunctionType
+    instance: Any
+
+
+def attribute(recorder: Recorder, obj: Any, name: str) -> Any:
+    """Return ``obj.name``, recorded; see ``Recorder.attribute``."""
+    if isinstance(obj, types.ModuleType):
+        return _module_attribute(recorder, obj, name)
+    if isinstance(obj, ScalarType) or type(obj) in _IMMUTABLE:
+        return getattr(obj, name)  # darter's own, or Python's own and immutable
+    if isinstance(obj, type):
+        return class_attribute(recorder, obj, name)
+    if isinstance(obj, types.MethodType):
+        return _part(recorder, obj, name, {"__func__": "func", "__self__": "self"})
+    if isinstance(obj, functools.partial):
+        if type(obj) is not functools.partial or name not in _PARTIAL_PARTS:
+            raise CaptureRefusedError(
+                f"attribute '{name}' of a functools.partial is not read; accepted: {', '.join(_PARTIAL_PARTS)}"
+            )
+        return getattr(obj, name) if recorder.path_of(obj) is None else recorder.step(obj, ("field", name))
+    return _instance_attribute(recorder, obj, name)
+
+
+def class_attribute(recorder: Recorder, cls: type, name: str) -> Any:
+    """Return ``cls.name`` through the MRO, recording every class dict that was consulted."""
+    if isinstance(cls, enum.EnumMeta) and name in cls._member_map_:
+        return recorder.step(cls, ("member", name))
+    if hasattr(type, name) and type(getattr(type, name)) in (types.GetSetDescriptorType, types.MemberDescriptorType):
+        raise CaptureRefusedError(
+            f"attribute '{name}' of class '{cls.__qualname__}' belongs to its type, which is not guarded"
+        )
+    found, _path = lookup(recorder, cls, name)
+    if found is ABSENT:
+        raise AttributeError(f"class '{cls.__qualname__}' has no attribute '{name}'")
+    return _bound(recorder, found, cls, None, name)
+
+
+def lookup(recorder: Recorder, cls: type, name: str) -> tuple[Any, Path | None]:
+    """Return what ``name`` is in the dict of the first class of the MRO that has it, and its path; ``ABSENT`` in none."""
+    if type(cls) not in _METACLASSES:
+        raise CaptureRefusedError(
+            f"class '{cls.__qualname__}' has the metaclass '{type(cls).__qualname__}', which is not followed"
+        )
+    recorder.step(cls, ("mro",))
+    place = recorder.path_of(cls)
+    assert place is not None
+    for position, base in enumerate(cls.__mro__):
+        recorder.note((*place, ("base", position)), base)
+        found = recorder.step(base, ("own", name))
+        if found is not ABSENT:
+            return found, recorder.path_of(found)
+    return ABSENT, None
+
+
+def _module_attribute(recorder: Recorder, module: types.ModuleType, name: str) -> Any:
+    kind = type(module)
+    if kind is not types.ModuleType and (
+        kind.__getattribute__ is not types.ModuleType.__getattribute__ or name in kind.__dict__
+    ):
+        raise CaptureRefusedError(f"module '{module.__name__}' computes its attributes, which cannot be guarded")
+    if module.__name__.partition(".")[0] == "darter" and name not in module.__dict__:
+        getattr(module, name)  # darter's own lazy names: the first read puts them into the module
+    found = recorder.step(module, ("attr", name))
+    if found is not ABSENT:
+        return found
+    if recorder.step(module, ("attr", "__getattr__")) is not ABSENT:
+        raise CaptureRefusedError(
+            f"attribute '{name}' of module '{module.__name__}' comes from the module's __getattr__, which cannot be "
+            f"guarded; "
+            f"import the object itself by name"
+        )
+    raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+
+
+def _instance_attribute(recorder: Recorder, obj: Any, name: str) -> Any:
+    cls = type(obj)
+    captured = recorder.path_of(obj) is not None
+    declared = capture_attributes(cls)
+    if declared is not None:
+        if name not in declared:
+            raise AttributeError(f"'{cls.__qualname__}' object has no attribute '{name}'")
+        return _field(recorder, obj, name) if captured else getattr(obj, name)
+    if isinstance(obj, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
+        return obj._name_ if "name" in name else obj._value_
+    if isinstance(obj, tuple) and name in getattr(cls, "_fields", ()):
+        return recorder.item(obj, cls._fields.index(name))  # type: ignore[attr-defined]
+    if not is_plain_class(cls) and not isinstance(obj, (enum.Enum, tuple)):
+        raise refusal(obj)
+    if captured:
+        recorder.step(obj, ("type",))
+    return _plain_attribute(recorder, obj, name, captured=captured)
+
+
+def _plain_attribute(recorder: Recorder, obj: Any, name: str, *, captured: bool) -> Any:
+    """Read an attribute of an instance whose class has the ordinary lookup: data descriptor, instance, class."""
+    cls = type(obj)
+    if lookup(recorder, cls, "__getattribute__")[0] is not object.__getattribute__:
+        raise CaptureRefusedError(f"class '{cls.__qualname__}' defines __getattribute__, which is not followed")
+    found, _place = lookup(recorder, cls, name)
+    if isinstance(found, property):
+        if not isinstance(found.fget, types.FunctionType):
+            raise CaptureRefusedError(
+                f"property '{name}' of class '{cls.__qualname__}' has no getter written in Python"
+            )
+        return Getter(recorder.step(found, ("getter",)), obj)
+    if isinstance(found, types.MemberDescriptorType) or name in getattr(obj, "__dict__", ()):
+        if (
+            found is not ABSENT
+            and not isinstance(found, types.MemberDescriptorType)
+            and hasattr(type(found), "__set__")
+        ):
+            raise _descriptor_refusal(cls, name, found)
+        return _field(recorder, obj, name) if captured else object.__getattribute__(obj, name)
+    if found is ABSENT:
+        if lookup(recorder, cls, "__getattr__")[0] is not ABSENT:
+            raise CaptureRefusedError(
+                f"attribute '{name}' of a '{cls.__qualname__}' comes from __getattr__, which cannot be guarded"
+            )
+        if captured:
+            _field(recorder, obj, name)
+        raise AttributeError(f"'{cls.__qualname__}' object has no attribute '{name}'")
+    bound = _bound(recorder, found, cls, obj, name)
+    if captured:
+        _field(recorder, obj, name)  # the instance may come to hide its class's attribute
+    return bound
+
+
+def _field(recorder: Recorder, obj: Any, name: str) -> Any:
+    path = recorder.path_of(obj)
+    assert path is not None
+    recorder.count_field(path, obj, name)
+    return recorder.step(obj, ("field", name))
+
+
+def _bound(recorder: Recorder, found: Any, cls: type, instance: Any, name: str) -> Any:
+    """Return what a class's attribute is when read through the class (``instance`` is None) or through an instance."""
+    if isinstance(found, types.FunctionType):
+        return found if instance is None else types.MethodType(found, instance)
+    if isinstance(found, (staticmethod, classmethod)):
+        function = recorder.step(found, ("func",))
+        return function if isinstance(found, staticmethod) else types.MethodType(function, cls)
+    if hasattr(type(found), "__get__") and capture_attributes(type(found)) is None:
+        raise _descriptor_refusal(cls, name, found)
+    return found
+
+
+def _descriptor_refusal(cls: type, name: str, found: object) -> CaptureRefusedError:
+    return CaptureRefusedError(
+        f"attribute '{name}' of class '{cls.__qualname__}' is a descriptor of type '{type(found).__qualname__}', "
+        f"which cannot be "
+        "guarded; accepted: functions, static and class methods, properties written in Python, plain values"
+    )
+
+
+def _part(recorder: Recorder, obj: Any, name: str, steps: dict[str, str]) -> Any:
+    if name not in steps:
+        raise CaptureRefusedError(
+            f"attribute '{name}' of a {type(obj).__name__} is not read; accepted: {', '.join(steps)}"
+        )
+    return getattr(obj, name) if recorder.path_of(obj) is None else recorder.step(obj, (steps[name],))

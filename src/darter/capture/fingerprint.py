@@ -1,0 +1,245 @@
+"""Canonical encoding of captured values: type-tagged, by value, the same in every process.
+
+A value is encoded whole where it is immutable (numbers, text, tuples, frozensets, enum members, frozen dataclasses,
+NamedTuples, numpy scalars, dtypes).  A value that is read *through* (modules, classes, functions, dicts, lists,
+instances) is encoded by its kind and name only: each read from it is an entry of the record with a fingerprint of its
+own, so an encoding never descends into something mutable and always ends.
+
+No encoding depends on an address, ``repr``, ``hash()``, a path, a time or the order of a set.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import hashlib
+import struct
+import types
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from darter.dtypes import ScalarType
+from darter.errors import CaptureRefusedError
+
+MAX_DEPTH: Final = 64
+"""Nesting of tuples, frozensets and dataclasses that is encoded; deeper (or cyclic) values are refused."""
+
+INLINE_BYTES: Final = 256
+"""A fingerprint is the encoding itself up to this size, else its SHA-256 behind a tag."""
+
+ABSENT_FINGERPRINT: Final = b"absent"
+
+_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+
+class _Absent(enum.Enum):
+    ABSENT = "absent"
+
+
+ABSENT: Final = _Absent.ABSENT
+"""What a read gives where the name is not there; never a captured value."""
+
+
+def fingerprint(value: object) -> bytes:
+    """Return the fingerprint of one captured value; raises ``CaptureRefusedError`` for a value that cannot be guarded."""
+    if value is ABSENT:
+        return ABSENT_FINGERPRINT
+    encoded = encode(value)
+    return encoded if len(encoded) <= INLINE_BYTES else b"sha256:" + hashlib.sha256(encoded).digest()
+
+
+def encode(value: object, depth: int = 0) -> bytes:
+    """Return the canonical encoding of ``value``; raises ``CaptureRefusedError`` for a kind that cannot be guarded."""
+    if depth > MAX_DEPTH:
+        raise CaptureRefusedError(
+            f"a captured {type(value).__name__} is nested more than {MAX_DEPTH} deep, or contains itself"
+        )
+    exact = _ENCODERS.get(type(value))
+    if exact is not None:
+        return exact(value, depth)
+    if isinstance(value, type):
+        return _class(value)
+    if isinstance(value, enum.Enum):
+        return join(b"enum", (_class(type(value)), _text(value._name_ or ""), encode(value._value_, depth + 1)))
+    return _by_family(value, depth)
+
+
+def is_plain_class(cls: type) -> bool:
+    """True if instances of ``cls`` hold nothing but attributes: every class of the MRO but ``object`` is written in Python."""
+    return (
+        all(
+            base is object or (base.__flags__ & _HEAP_TYPE and not base.__flags__ & _IMMUTABLE_TYPE)
+            for base in cls.__mro__
+        )
+        and cls.__getattribute__ is object.__getattribute__
+    )
+
+
+def _declared(cls: type, name: str) -> Any:
+    """Return an attribute from the classes of the MRO themselves: no metaclass, no descriptor has a say."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
+
+
+def is_frozen_dataclass(value: object) -> bool:
+    """True for an instance of a dataclass declared with ``frozen=True``."""
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    return dataclasses.is_dataclass(value) and parameters is not None and bool(parameters.frozen)
+
+
+def capture_attributes(cls: type) -> tuple[str, ...] | None:
+    """Return what a class of darter's own lets a record read of its instances (``__darter_capture__``), or None."""
+    declared = _declared(cls, "__darter_capture__")
+    return None if declared is None else tuple(declared)
+
+
+def refusal(value: object) -> CaptureRefusedError:
+    """Return the error for a value of a kind that cannot be guarded."""
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+    return CaptureRefusedError(
+        f"a captured value of type {kind} cannot be guarded: its content can change without notice; captured values "
+        f"may be "
+        "numbers, strings, tuples, frozensets, enums, dataclasses, instances of plain classes, dicts, lists, "
+        "functions, "
+        "classes and modules; to compile in the present content of another object, capture `dt.static(obj)` instead"
+    )
+
+
+# -- the encoding -----------------------------------------------------------------------------------------------------
+
+
+def join(tag: bytes, parts: Iterable[bytes]) -> bytes:
+    """Return ``tag`` and the parts, each behind its length, so that no two structures share an encoding."""
+    return b"".join((tag, b"(", *(b"%d:%b" % (len(part), part) for part in parts), b")"))
+
+
+def _text(value: str) -> bytes:
+    return value.encode("utf-8", "surrogatepass")
+
+
+def _class(value: object) -> bytes:
+    if isinstance(value, ScalarType):
+        return join(b"dtype", (value.name.encode(),))
+    assert isinstance(value, type)
+    return join(b"class", (_text(value.__module__), _text(value.__qualname__)))
+
+
+def _float_bits(value: float) -> bytes:
+    return struct.pack("<d", value)
+
+
+def _function(value: object) -> bytes:
+    assert isinstance(value, types.FunctionType)
+    return join(b"function", (_text(value.__module__ or ""), _text(value.__qualname__)))
+
+
+def _builtin(value: object, depth: int) -> bytes:
+    assert isinstance(value, types.BuiltinFunctionType)
+    owner = value.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        return join(b"builtin", (_text(value.__module__ or ""), _text(value.__qualname__)))
+    return join(b"builtin-method", (_text(value.__name__), encode(owner, depth + 1)))
+
+
+def _frozenset(value: object, depth: int) -> bytes:
+    assert isinstance(value, frozenset)
+    return join(b"frozenset", sorted(encode(item, depth + 1) for item in value))
+
+
+def _slice(value: object, depth: int) -> bytes:
+    assert isinstance(value, slice)
+    return join(b"slice", (encode(part, depth + 1) for part in (value.start, value.stop, value.step)))
+
+
+def _range(value: object, depth: int) -> bytes:
+    assert isinstance(value, range)
+    return join(b"range", (b"%d" % part for part in (value.start, value.stop, value.step)))
+
+
+_Encoder = Callable[[Any, int], bytes]
+
+_ENCODERS: Final[dict[type, _Encoder]] = {
+    type(None): lambda _value, _depth: b"none",
+    type(...): lambda _value, _depth: b"ellipsis",
+    type(NotImplemented): lambda _value, _depth: b"not-implemented",
+    bool: lambda value, _depth: b"bool:1" if value else b"bool:0",
+    int: lambda value, _depth: b"int:%d" % value if -(2**63) <= value < 2**63 else b"bigint:%x" % value,
+    float: lambda value, _depth: b"float:" + _float_bits(value),
+    complex: lambda value, _depth: b"complex:" + _float_bits(value.real) + _float_bits(value.imag),
+    str: lambda value, _depth: b"str:" + _text(value),
+    bytes: lambda value, _depth: b"bytes:" + value,
+    tuple: lambda value, depth: join(b"tuple", (encode(item, depth + 1) for item in value)),
+    frozenset: _frozenset,
+    range: _range,
+    slice: _slice,
+    dict: lambda _value, _depth: b"dict",
+    list: lambda _value, _depth: b"list",
+    types.ModuleType: lambda value, _depth: join(b"module", (_text(value.__name__),)),
+    types.FunctionType: lambda value, _depth: _function(value),
+    types.BuiltinFunctionType: _builtin,
+    types.MethodType: lambda value, depth: join(
+        b"method", (encode(value.__func__, depth + 1), encode(value.__self__, depth + 1))
+    ),
+    staticmethod: lambda value, depth: join(b"staticmethod", (encode(value.__func__, depth + 1),)),
+    classmethod: lambda value, depth: join(b"classmethod", (encode(value.__func__, depth + 1),)),
+    property: lambda value, depth: join(b"property", (encode(value.fget, depth + 1),)),
+    functools.partial: lambda _value, _depth: b"partial",
+}
+
+
+def _by_family(value: object, depth: int) -> bytes:
+    """Encode what no exact type stands for: numpy's scalars and dtypes, NamedTuples, dataclasses, instances, darter's own."""
+    cls = type(value)
+    if isinstance(value, types.ModuleType):
+        return join(b"module", (_text(value.__name__),))
+    identity = _declared(cls, "__darter_identity__")
+    if identity is not None:
+        return join(b"darter", (_class(cls), encode(identity(value), depth + 1)))
+    if capture_attributes(cls) is not None:
+        return join(b"instance", (_class(cls),))
+    numpy_encoding = _numpy(value)
+    if numpy_encoding is not None:
+        return numpy_encoding
+    if isinstance(value, tuple) and hasattr(cls, "_fields"):
+        return join(b"namedtuple", (_class(cls), *(encode(item, depth + 1) for item in value)))
+    if not is_plain_class(cls):
+        raise refusal(value)
+    if is_frozen_dataclass(value):
+        fields = (getattr(value, field.name) for field in dataclasses.fields(value))  # type: ignore[arg-type]
+        return join(b"dataclass", (_class(cls), *(encode(item, depth + 1) for item in fields)))
+    return join(b"instance", (_class(cls),))
+
+
+def _numpy(value: object) -> bytes | None:
+    """Return the encoding of a numpy scalar, dtype or ufunc, else None; numpy is not imported for it."""
+    import sys
+
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    if isinstance(value, numpy.dtype):
+        if value.hasobject or value.fields is not None or value.subdtype is not None:
+            raise refusal(value)
+        return join(b"numpy-dtype", (_text(value.name), _text(value.byteorder), b"%d" % value.itemsize))
+    if isinstance(value, numpy.ufunc):
+        return join(b"numpy-ufunc", (_text(value.__name__),))
+    if isinstance(value, numpy.generic):
+        if value.dtype.hasobject or value.dtype.fields is not None:
+            raise refusal(value)
+        return join(b"numpy", (_text(value.dtype.name), value.tobytes()))
+    return None
+
+
+def code_fingerprint(function: types.FunctionType) -> bytes:
+    """Return the fingerprint of a function's code: the digest of its source as the user wrote it, normalised by AST.
+
+    Raises ``SourceUnavailableError`` where the source is not to be found or is not the code that runs.
+    """
+    from darter.source import source_of
+
+    digest = hashlib.sha256(_text(source_of(function).digest_text)).digest()
+    return join(b"code", (_text(function.__module__ or ""), _text(function.__qualname__), digest))

@@ -1,0 +1,109 @@
+"""Resolution paths: where a captured value was found, as plain data that resolves again in any process.
+
+A path is a tuple of steps, a step a tuple that starts with its kind.  The first step is the root:
+
+==================  ====================================================================================================
+``function``        the launcher's Python function
+``owner``           the class that the launcher was bound through
+``argument`` name   the class of an argument, by parameter name
+``import`` m, q     the module ``m``, or what its qualified name ``q`` stands for
+``environ``         the dict behind ``os.environ``
+==================  ====================================================================================================
+
+Each further step reads one thing from the value before it:
+
+==================  ====================================================================================================
+``cell`` name       a function's closure cell                ``attr`` name    a module's attribute
+``global`` name     a function's globals                     ``mro``          a class's MRO, as a tuple
+``builtin`` name    a function's builtins                    ``base`` i       the class at ``i`` in a class's MRO
+``code``            a function, for its code                 ``own`` name     a class's own dict
+``defaults``        the count of a function's defaults       ``member`` name  an enum's member
+``default`` i       one of them                              ``type``         an instance's class
+``kwdefault`` name  a keyword-only parameter's default       ``field`` name   an instance's attribute
+``key`` key         a dict's entry (see :func:`key_step`)    ``length``       a list's or dict's length
+``keys``            a dict's keys in order                   ``element`` i    a list's or tuple's element
+``func`` ``self``   of a bound method or static/class method ``getter``       a property's function
+==================  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from darter.capture.fingerprint import encode
+
+Step = tuple[str | int, ...]
+Path = tuple[Step, ...]
+
+FUNCTION_ROOT: Final[Path] = (("function",),)
+OWNER_ROOT: Final[Path] = (("owner",),)
+ENVIRON_ROOT: Final[Path] = (("environ",),)
+
+
+def argument_root(name: str) -> Path:
+    """Return the root of the class of the argument ``name``."""
+    return (("argument", name),)
+
+
+def import_root(module: str, qualname: str = "") -> Path:
+    """Return the root of a module, or of a class or function that can be imported from it."""
+    return (("import", module, qualname),)
+
+
+def key_step(key: object) -> Step:
+    """Return the step that reads ``key`` of a dict; the key is told by type and value.
+
+    Raises ``CaptureRefusedError`` for a key that is not encoded by value.
+    """
+    if type(key) is str:
+        return ("key", "str", key)
+    if type(key) is int:
+        return ("key", "int", f"{key:x}")
+    return ("key", "hex", encode(key).hex())
+
+
+def describe(path: Path) -> str:
+    """Return a path as its reader would write it: ``global 'cfg.BLOCK'``, ``closure 'scale'``, ``environment 'X'``."""
+    kind, text = "function", ""
+    for position, step in enumerate(path):
+        kind, text = _describe_step(kind, text, step, is_last=position == len(path) - 1)
+    return f"{kind} '{text}'" if text else kind
+
+
+_SCOPES: Final = {"cell": "closure", "global": "global", "builtin": "builtin"}
+
+
+def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[str, str]:
+    name = str(step[-1])
+    match step[0]:
+        case "function" | "owner":
+            return str(step[0]), ""
+        case "argument":
+            return "class of argument", name
+        case "import":
+            return "module" if not name else "name", f"{step[1]}.{name}" if name else str(step[1])
+        case "environ":
+            return "environment variable", ""
+        case "cell" | "global" | "builtin":
+            return _SCOPES[str(step[0])], name
+        case "attr" | "own" | "member" | "field":
+            return ("attribute" if not text else kind), f"{text}.{name}" if text else name
+        case "key":
+            return kind, _describe_key(kind, text, step)
+        case "element":
+            return kind, f"{text}[{name}]"
+        case "default" | "kwdefault" | "defaults":
+            suffix = "" if step[0] == "defaults" else f" {name}"
+            return "default" if not text else kind, f"{text} default{suffix}".strip()
+        case "code" | "length" | "keys" | "type":
+            return kind, f"{text} {step[0]}".strip() if is_last else text
+        case _:
+            return kind, text
+
+
+def _describe_key(kind: str, text: str, step: Step) -> str:
+    value = str(step[2])
+    if kind == "environment variable":
+        return bytes.fromhex(value).removeprefix(b"bytes:").decode("utf-8", "replace") if step[1] == "hex" else value
+    shown = repr(value) if step[1] == "str" else str(int(value, 16)) if step[1] == "int" else "…"
+    return f"{text}[{shown}]"

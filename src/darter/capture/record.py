@@ -1,0 +1,57 @@
+"""The capture record: what one compile depended on, as plain data with one canonical serialisation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from darter.capture.path import Path
+from darter.errors import ArtifactError
+
+RECORD_SCHEMA = 1
+"""Version of paths, fingerprints and their serialisation; part of every primary key."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRecord:
+    """The reads of one compile in the order in which the front end first made them: ``(path, fingerprint)``.
+
+    A path stands once.  Equal programs give equal records in every process, whatever the hash seed, the working
+    directory, the install path or the order of definitions.
+    """
+
+    entries: tuple[tuple[Path, bytes], ...]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[tuple[Path, bytes]]:
+        return iter(self.entries)
+
+    def to_bytes(self) -> bytes:
+        """Return the record as canonical JSON: equal records give equal bytes."""
+        entries = [[[list(step) for step in path], found.hex()] for path, found in self.entries]
+        return json.dumps([RECORD_SCHEMA, entries], separators=(",", ":"), ensure_ascii=True).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> CaptureRecord:
+        """Return the record that ``to_bytes`` gave; raises ``ArtifactError`` for anything else."""
+        try:
+            schema, entries = json.loads(data)
+            if schema != RECORD_SCHEMA:
+                raise ArtifactError(f"a capture record has schema {schema!r}; this darter reads {RECORD_SCHEMA}")
+            return cls(tuple((_path(steps), bytes.fromhex(found)) for steps, found in entries))
+        except (ValueError, TypeError, RecursionError) as error:
+            if isinstance(error, ArtifactError):
+                raise
+            raise ArtifactError(f"a capture record is damaged: {error}") from error
+
+
+def _path(steps: object) -> Path:
+    if not isinstance(steps, list) or not steps:
+        raise ValueError("a path without steps")
+    for step in steps:
+        if not (isinstance(step, list) and step and all(type(part) in (str, int) for part in step)):
+            raise ValueError(f"a step that is none: {step!r}")
+    return tuple(tuple(step) for step in steps)

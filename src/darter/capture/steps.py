@@ -1,0 +1,257 @@
+"""The steps of a resolution path at work: what each reads, and what has to be watched so that a read stays true.
+
+One table serves the recorder and the resolver, so a value is read in the same way when it is recorded, when a manifest
+is compared with the live program, and when its guard is armed.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import os
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from darter.capture.fingerprint import ABSENT, code_fingerprint, encode, fingerprint
+from darter.capture.path import Step
+
+Watch = tuple[Any, ...]
+"""One thing for the native guards to compare: ``(kind, container, ...)``, see native/guards.hpp."""
+
+Roots = Mapping[Step, object]
+"""What the root steps stand for; ``import`` and ``environ`` resolve by themselves."""
+
+
+def roots(
+    function: types.FunctionType, owner_class: type | None = None, arguments: Mapping[str, type] | None = None
+) -> Roots:
+    """Return the roots of a launcher: its function, the class it is bound through, and the arguments' classes by name."""
+    found: dict[Step, object] = {("function",): function}
+    if owner_class is not None:
+        found["owner",] = owner_class
+    found.update({("argument", name): cls for name, cls in (arguments or {}).items()})
+    return found
+
+
+def read_root(step: Step, known: Roots) -> object:
+    """Return what a root step stands for, or ``ABSENT``."""
+    if step in known:
+        return known[step]
+    if step[0] == "environ":
+        return getattr(os.environ, "_data", ABSENT)
+    if step[0] == "import":
+        return _imported(str(step[1]), str(step[2]))
+    return ABSENT
+
+
+def _imported(module: str, qualname: str) -> object:
+    value: object = sys.modules.get(module, ABSENT)
+    if value is ABSENT and module.partition(".")[0] == "darter":
+        value = importlib.import_module(module)
+    for name in qualname.split(".") if qualname else ():
+        if value is ABSENT:
+            break
+        value = vars(value).get(name, ABSENT) if isinstance(value, (type, types.ModuleType)) else ABSENT
+    return value.__func__ if isinstance(value, staticmethod) else value
+
+
+def read(value: Any, step: Step) -> object:
+    """Return what one step reads from ``value``; ``ABSENT`` where it is not there, or where ``value`` is of another kind."""
+    reader = _READERS.get(str(step[0]))
+    if reader is None:
+        return ABSENT
+    try:
+        return reader(value, *step[1:])
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+        # `value` is no longer of the kind that the path was recorded for: the step before it has drifted.
+        return ABSENT
+
+
+def watch(value: Any, step: Step, result: object) -> tuple[Watch, ...]:
+    """Return what the native guards compare so that ``read(value, step)`` is known to be ``result`` still."""
+    watcher = _WATCHERS.get(str(step[0]))
+    return () if watcher is None else watcher(value, step, result)
+
+
+def step_fingerprint(step: Step, result: object) -> bytes:
+    """Return the fingerprint of what a step read; of a ``code`` step it is the code's, of any other the value's."""
+    if step[0] == "code" and isinstance(result, types.FunctionType):
+        return code_fingerprint(result)
+    return fingerprint(result)
+
+
+def cell_of(function: types.FunctionType, name: str) -> types.CellType | None:
+    """Return the closure cell of a free variable, or None if the function has no such free variable."""
+    names = function.__code__.co_freevars
+    if name not in names or function.__closure__ is None:
+        return None
+    return function.__closure__[names.index(name)]
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _read_cell(function: types.FunctionType, name: str) -> object:
+    cell = cell_of(function, name)
+    if cell is None:
+        return ABSENT
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ABSENT
+
+
+def _read_key(container: Mapping[Any, Any], form: str, text: str) -> object:
+    if form == "str":
+        return container.get(text, ABSENT)
+    if form == "int":
+        return container.get(int(text, 16), ABSENT)
+    key = key_object(container, text)
+    return ABSENT if key is ABSENT else container[key]
+
+
+def key_object(container: Mapping[Any, Any], text: str) -> object:
+    """Return the key of ``container`` whose encoding is ``text`` in hex, or ``ABSENT``."""
+    encoded = bytes.fromhex(text)
+    if encoded.startswith(b"bytes:"):
+        return encoded.removeprefix(b"bytes:") if encoded.removeprefix(b"bytes:") in container else ABSENT
+    return next((key for key in container if type(key) is not str and encode(key) == encoded), ABSENT)
+
+
+def _read_default(function: types.FunctionType, position: int) -> object:
+    return (function.__defaults__ or ())[position]
+
+
+def _read_kwdefault(function: types.FunctionType, name: str) -> object:
+    return (function.__kwdefaults__ or {}).get(name, ABSENT)
+
+
+def _read_defaults(function: types.FunctionType) -> object:
+    return len(function.__defaults__ or ())
+
+
+def _read_code(function: object) -> object:
+    return function if isinstance(function, types.FunctionType) else ABSENT
+
+
+def _read_mro(cls: type) -> object:
+    return cls.__mro__
+
+
+def _read_element(container: Any, position: int) -> object:
+    return container[position] if isinstance(container, (list, tuple)) else ABSENT
+
+
+def _read_keys(container: Mapping[Any, Any]) -> object:
+    return tuple(container)
+
+
+def _read_field(instance: object, name: str) -> object:
+    if isinstance(instance, functools.partial):
+        return getattr(instance, name)
+    return object.__getattribute__(instance, name)
+
+
+def _read_func(method: Any) -> object:
+    return method.__func__
+
+
+def _read_member(cls: type[enum.Enum], name: str) -> object:
+    return cls._member_map_.get(name, ABSENT)
+
+
+_READERS: Final[dict[str, Callable[..., object]]] = {
+    "cell": _read_cell,
+    "global": lambda function, name: function.__globals__.get(name, ABSENT),
+    "builtin": lambda function, name: function.__builtins__.get(name, ABSENT),
+    "code": _read_code,
+    "defaults": _read_defaults,
+    "default": _read_default,
+    "kwdefault": _read_kwdefault,
+    "attr": lambda module, name: module.__dict__.get(name, ABSENT),
+    "mro": _read_mro,
+    "base": lambda cls, position: cls.__mro__[position],
+    "own": lambda cls, name: cls.__dict__.get(name, ABSENT),
+    "member": _read_member,
+    "type": type,
+    "field": _read_field,
+    "key": _read_key,
+    "keys": _read_keys,
+    "length": len,
+    "element": _read_element,
+    "func": _read_func,
+    "self": lambda method: method.__self__,
+    "getter": lambda found: found.fget,
+}
+
+
+# -- watching ---------------------------------------------------------------------------------------------------------
+
+
+def _watch_cell(function: types.FunctionType, step: Step, result: object) -> tuple[Watch, ...]:
+    cell = cell_of(function, str(step[1]))
+    return () if cell is None else (("cell", cell, result),)
+
+
+def _watch_key(container: dict[Any, Any], step: Step, result: object) -> tuple[Watch, ...]:
+    if step[1] == "str":
+        return (("dict", container, step[2], result),)
+    if step[1] == "int":
+        return (("dict", container, int(str(step[2]), 16), result),)
+    key = key_object(container, str(step[2]))
+    if key is not ABSENT:
+        return (("dict", container, key, result),)
+    encoded = bytes.fromhex(str(step[2]))
+    if encoded.startswith(b"bytes:"):
+        return (("dict", container, encoded.removeprefix(b"bytes:"), ABSENT),)
+    return (("keys", container, tuple(container)),)
+
+
+def _watch_kwdefault(function: types.FunctionType, step: Step, result: object) -> tuple[Watch, ...]:
+    pointer = ("kwdefaults", function, function.__kwdefaults__)
+    if function.__kwdefaults__ is None:
+        return (pointer,)
+    return (pointer, ("dict", function.__kwdefaults__, step[1], result))
+
+
+def _watch_field(instance: object, step: Step, result: object) -> tuple[Watch, ...]:
+    """Watch what the attribute is; of a method that is its function, since each read binds it anew."""
+    bound = isinstance(result, types.MethodType) and result.__self__ is instance
+    return (("field", instance, step[1], result.__func__ if bound else result),)
+
+
+def _watch_own(cls: type, step: Step, result: object) -> tuple[Watch, ...]:
+    immutable = cls.__flags__ & (1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE: its dict cannot change
+    return () if immutable else (("own", cls, step[1], result),)
+
+
+def _watch_length(container: Any, _step: Step, result: object) -> tuple[Watch, ...]:
+    return () if type(container) is tuple else (("length", container, result),)
+
+
+def _watch_element(container: Any, step: Step, result: object) -> tuple[Watch, ...]:
+    return () if isinstance(container, tuple) else (("element", container, step[1], result),)
+
+
+_WATCHERS: Final[dict[str, Callable[[Any, Step, object], tuple[Watch, ...]]]] = {
+    "cell": _watch_cell,
+    "global": lambda function, step, result: (("dict", function.__globals__, step[1], result),),
+    "builtin": lambda function, step, result: (("dict", function.__builtins__, step[1], result),),
+    "code": lambda function, _step, _result: (("code", function, function.__code__),),
+    "defaults": lambda function, _step, _result: (("defaults", function, function.__defaults__),),
+    "default": lambda function, _step, _result: (("defaults", function, function.__defaults__),),
+    "kwdefault": _watch_kwdefault,
+    "attr": lambda module, step, result: (("dict", module.__dict__, step[1], result),),
+    "mro": lambda cls, _step, result: (("mro", cls, result),),
+    "own": _watch_own,
+    "member": lambda cls, step, result: (("dict", cls._member_map_, step[1], result),),
+    "type": lambda instance, _step, result: (("type", instance, result),),
+    "field": _watch_field,
+    "key": _watch_key,
+    "keys": lambda container, _step, result: (("keys", container, result),),
+    "length": _watch_length,
+    "element": _watch_element,
+}
