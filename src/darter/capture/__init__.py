@@ -1,1 +1,1 @@
-"""What compiled code depends on outside its arguments: recorded while it is traced, fingerprinted, resolved again, guarded."""
+"""What compiled code depends on outside its arguments: recorded, fingerprinted, resolved again, guarded."""

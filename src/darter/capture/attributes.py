@@ -64,7 +64,7 @@ def class_attribute(recorder: Recorder, cls: type, name: str) -> Any:
 
 
 def lookup(recorder: Recorder, cls: type, name: str) -> tuple[Any, Path | None]:
-    """Return what ``name`` is in the dict of the first class of the MRO that has it, and its path; ``ABSENT`` in none."""
+    """Return what ``name`` is in the dict of the first class of the MRO that has it, and its path; or ``ABSENT``."""
     if type(cls) not in _METACLASSES:
         raise CaptureRefusedError(
             f"class '{cls.__qualname__}' has the metaclass '{type(cls).__qualname__}', which is not followed"
@@ -83,7 +83,7 @@ def lookup(recorder: Recorder, cls: type, name: str) -> tuple[Any, Path | None]:
 def _module_attribute(recorder: Recorder, module: types.ModuleType, name: str) -> Any:
     kind = type(module)
     if kind is not types.ModuleType and (
-        kind.__getattribute__ is not types.ModuleType.__getattribute__ or name in kind.__dict__
+        kind.__getattribute__ is not types.ModuleType.__getattribute__ or name in vars(kind)
     ):
         raise CaptureRefusedError(f"module '{module.__name__}' computes its attributes, which cannot be guarded")
     if module.__name__.partition(".")[0] == "darter" and name not in module.__dict__:
@@ -111,7 +111,7 @@ def _instance_attribute(recorder: Recorder, obj: Any, name: str) -> Any:
     if isinstance(obj, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
         return obj._name_ if "name" in name else obj._value_
     if isinstance(obj, tuple) and name in getattr(cls, "_fields", ()):
-        return recorder.item(obj, cls._fields.index(name))  # type: ignore[attr-defined]
+        return recorder.item(obj, cls._fields.index(name))
     if not is_plain_class(cls) and not isinstance(obj, (enum.Enum, tuple)):
         raise refusal(obj)
     if captured:
@@ -131,7 +131,7 @@ def _plain_attribute(recorder: Recorder, obj: Any, name: str, *, captured: bool)
                 f"property '{name}' of class '{cls.__qualname__}' has no getter written in Python"
             )
         return Getter(recorder.step(found, ("getter",)), obj)
-    if isinstance(found, types.MemberDescriptorType) or name in getattr(obj, "__dict__", ()):
+    if isinstance(found, types.MemberDescriptorType) or name in _instance_dict(obj):
         if (
             found is not ABSENT
             and not isinstance(found, types.MemberDescriptorType)
@@ -151,6 +151,11 @@ def _plain_attribute(recorder: Recorder, obj: Any, name: str, *, captured: bool)
     if captured:
         _field(recorder, obj, name)  # the instance may come to hide its class's attribute
     return bound
+
+
+def _instance_dict(obj: object) -> Any:
+    """Return the instance's own attributes; empty for a class with slots only."""
+    return getattr(obj, "__dict__", ())
 
 
 def _field(recorder: Recorder, obj: Any, name: str) -> Any:

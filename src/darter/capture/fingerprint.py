@@ -42,8 +42,13 @@ ABSENT: Final = _Absent.ABSENT
 """What a read gives where the name is not there; never a captured value."""
 
 
+def kind_fingerprint(value: object) -> bytes:
+    """Return a fingerprint that tells the type of ``value`` only, for what is read inside ``dt.static(...)``."""
+    return join(b"unguarded", (_class(type(value)),))
+
+
 def fingerprint(value: object) -> bytes:
-    """Return the fingerprint of one captured value; raises ``CaptureRefusedError`` for a value that cannot be guarded."""
+    """Return the fingerprint of one captured value; ``CaptureRefusedError`` if it cannot be guarded."""
     if value is ABSENT:
         return ABSENT_FINGERPRINT
     encoded = encode(value)
@@ -67,13 +72,9 @@ def encode(value: object, depth: int = 0) -> bytes:
 
 
 def is_plain_class(cls: type) -> bool:
-    """True if instances of ``cls`` hold nothing but attributes: every class of the MRO but ``object`` is written in Python."""
-    return (
-        all(
-            base is object or (base.__flags__ & _HEAP_TYPE and not base.__flags__ & _IMMUTABLE_TYPE)
-            for base in cls.__mro__
-        )
-        and cls.__getattribute__ is object.__getattribute__
+    """True if instances of ``cls`` hold only attributes: the whole MRO but ``object`` is written in Python."""
+    return all(
+        base is object or (base.__flags__ & _HEAP_TYPE and not base.__flags__ & _IMMUTABLE_TYPE) for base in cls.__mro__
     )
 
 
@@ -160,6 +161,18 @@ def _range(value: object, depth: int) -> bytes:
     return join(b"range", (b"%d" % part for part in (value.start, value.stop, value.step)))
 
 
+def _descriptor(value: Any, depth: int) -> bytes:
+    return join(b"descriptor", (encode(value.__objclass__, depth + 1), _text(value.__name__)))
+
+
+_DESCRIPTORS: Final = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+    types.MemberDescriptorType,
+)
+
 _Encoder = Callable[[Any, int], bytes]
 
 _ENCODERS: Final[dict[type, _Encoder]] = {
@@ -187,12 +200,13 @@ _ENCODERS: Final[dict[type, _Encoder]] = {
     staticmethod: lambda value, depth: join(b"staticmethod", (encode(value.__func__, depth + 1),)),
     classmethod: lambda value, depth: join(b"classmethod", (encode(value.__func__, depth + 1),)),
     property: lambda value, depth: join(b"property", (encode(value.fget, depth + 1),)),
+    **dict.fromkeys(_DESCRIPTORS, _descriptor),
     functools.partial: lambda _value, _depth: b"partial",
 }
 
 
 def _by_family(value: object, depth: int) -> bytes:
-    """Encode what no exact type stands for: numpy's scalars and dtypes, NamedTuples, dataclasses, instances, darter's own."""
+    """Encode what no exact type stands for: numpy's scalars, NamedTuples, dataclasses, instances, darter's own."""
     cls = type(value)
     if isinstance(value, types.ModuleType):
         return join(b"module", (_text(value.__name__),))

@@ -23,6 +23,7 @@ Each further step reads one thing from the value before it:
 ``key`` key         a dict's entry (see :func:`key_step`)    ``length``       a list's or dict's length
 ``keys``            a dict's keys in order                   ``element`` i    a list's or tuple's element
 ``func`` ``self``   of a bound method or static/class method ``getter``       a property's function
+``static``          a snapshot of the content
 ==================  ====================================================================================================
 """
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from darter.capture import attributes
 from darter.capture.attributes import Getter
-from darter.capture.fingerprint import ABSENT, encode
+from darter.capture.fingerprint import ABSENT, encode, kind_fingerprint
 from darter.capture.path import (
     ENVIRON_ROOT,
     FUNCTION_ROOT,
@@ -64,6 +64,7 @@ class Recorder:
         self.roots: Final = roots(function, owner_class, arguments)
         self._entries: dict[Path, bytes] = {}
         self._places: dict[int, tuple[object, Path]] = {}
+        self._lenient = False
         self._fields: dict[Path, set[str]] = {}
         self._place(function, FUNCTION_ROOT)
         if owner_class is not None:
@@ -71,8 +72,7 @@ class Recorder:
         for name, cls in (arguments or {}).items():
             self._place(cls, argument_root(name))
 
-    # -- names and functions
-    --------------------------------------------------------------------------------------------
+    # -- names and functions ------------------------------------------------------------------------------------------
 
     def name(self, function: types.FunctionType, name: str) -> Any:
         """Return what ``name`` stands for in ``function``: closure, then globals, then builtins; None is a value.
@@ -165,7 +165,7 @@ class Recorder:
         return self.step(container, ("element", position))
 
     def contains(self, container: Any, key: Any) -> bool:
-        """Return ``key in container`` for a dict (by key, no bound) or an immutable container; either answer is recorded."""
+        """Return ``key in container`` for a dict (by key, no bound) or an immutable container; recorded."""
         if type(container) is dict and self.path_of(container) is not None:
             return self.step(container, key_step(key)) is not ABSENT
         if type(container) is list:
@@ -210,8 +210,27 @@ class Recorder:
         """Return an environment variable as it stands in ``os.environ``, or None; either answer is recorded."""
         data = read_root(("environ",), self.roots)
         self._place(data, ENVIRON_ROOT)
-        found = self.step(data, key_step(os.environ.encodekey(name)))  # type: ignore[attr-defined]
-        return None if found is ABSENT else str(os.environ.decodevalue(found))  # type: ignore[attr-defined]
+        found = self.step(data, key_step(os.environ.encodekey(name)))
+        return None if found is ABSENT else str(os.environ.decodevalue(found))
+
+    # -- snapshots ----------------------------------------------------------------------------------------------------
+
+    def static(self, read_value: Callable[[], Any]) -> Any:
+        """Return a snapshot of what ``read_value`` reads: ``dt.static(...)`` in kernel or launcher code.
+
+        Inside, a value that cannot be guarded is read without refusal; its content is a part of the record, so that
+        another process with another content compiles anew, and is not guarded in this one.
+        """
+        outer, self._lenient = self._lenient, True
+        try:
+            value = read_value()
+        finally:
+            self._lenient = outer
+        if self.path_of(value) is None:
+            return value
+        snapshot = Static(value)
+        self._recorded((*self._places[id(value)][1], ("static",)), snapshot)
+        return snapshot.value
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -253,7 +272,9 @@ class Recorder:
         try:
             found = step_fingerprint(path[-1], value)
         except CaptureRefusedError as error:
-            raise CaptureRefusedError(f"{describe(path)}: {error}") from error
+            if not self._lenient:
+                raise CaptureRefusedError(f"{describe(path)}: {error}") from error
+            found = kind_fingerprint(value)
         if self._entries.setdefault(path, found) != found:
             raise CaptureRaceError(
                 f"{describe(path)} changed while the code that reads it was being compiled; call again"

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from darter.capture.fingerprint import ABSENT, code_fingerprint, encode, fingerprint
 from darter.capture.path import Step
+from darter.capture.static import Static
 
 Watch = tuple[Any, ...]
 """One thing for the native guards to compare: ``(kind, container, ...)``, see native/guards.hpp."""
@@ -28,7 +29,7 @@ Roots = Mapping[Step, object]
 def roots(
     function: types.FunctionType, owner_class: type | None = None, arguments: Mapping[str, type] | None = None
 ) -> Roots:
-    """Return the roots of a launcher: its function, the class it is bound through, and the arguments' classes by name."""
+    """Return the roots of a launcher: its function, its owner class, the arguments' classes."""
     found: dict[Step, object] = {("function",): function}
     if owner_class is not None:
         found["owner",] = owner_class
@@ -55,11 +56,11 @@ def _imported(module: str, qualname: str) -> object:
         if value is ABSENT:
             break
         value = vars(value).get(name, ABSENT) if isinstance(value, (type, types.ModuleType)) else ABSENT
-    return value.__func__ if isinstance(value, staticmethod) else value
+    return _read_func(value) if isinstance(value, staticmethod) else value
 
 
 def read(value: Any, step: Step) -> object:
-    """Return what one step reads from ``value``; ``ABSENT`` where it is not there, or where ``value`` is of another kind."""
+    """Return what one step reads from ``value``; ``ABSENT`` where it is not there or is no such read."""
     reader = _READERS.get(str(step[0]))
     if reader is None:
         return ABSENT
@@ -77,7 +78,10 @@ def watch(value: Any, step: Step, result: object) -> tuple[Watch, ...]:
 
 
 def step_fingerprint(step: Step, result: object) -> bytes:
-    """Return the fingerprint of what a step read; of a ``code`` step it is the code's, of any other the value's."""
+    """Return the fingerprint of what a step read; of a ``code`` step it is the code's, of any other the value's.
+
+    Raises ``CaptureRefusedError`` for a value that cannot be guarded.
+    """
     if step[0] == "code" and isinstance(result, types.FunctionType):
         return code_fingerprint(result)
     return fingerprint(result)
@@ -156,7 +160,8 @@ def _read_field(instance: object, name: str) -> object:
 
 
 def _read_func(method: Any) -> object:
-    return method.__func__
+    found: object = method.__func__
+    return found
 
 
 def _read_member(cls: type[enum.Enum], name: str) -> object:
@@ -185,6 +190,7 @@ _READERS: Final[dict[str, Callable[..., object]]] = {
     "func": _read_func,
     "self": lambda method: method.__self__,
     "getter": lambda found: found.fget,
+    "static": Static,
 }
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
+from darter.capture.static import static
 from darter.lang.intrinsic import Intrinsic
 
-T = TypeVar("T")
+__all__ = ["assert_", "cdiv", "print", "static", "static_range"]
 
 
 def cdiv(a: int, b: int) -> int:
@@ -21,11 +20,6 @@ def cdiv(a: int, b: int) -> int:
 def static_range(start: int, stop: int | None = None, step: int = 1) -> range:
     """Return ``range(...)``; a loop over it is unrolled in kernel code, so its bounds are compile-time numbers."""
     return range(start) if stop is None else range(start, stop, step)
-
-
-def static(value: T) -> T:
-    """Return ``value``; in kernel code, an explicit snapshot of a captured object as it is at compile time."""
-    return value
 
 
 print = Intrinsic("print", "dt.print('x =', x): one line per thread; f-strings are accepted")

@@ -16,6 +16,8 @@ class KernelFunction:
     ``options`` are the options given to ``@dt.kernel(...)``, every default resolved.
     """
 
+    __darter_capture__ = ("__wrapped__", "options")  # what a capture record may read of a kernel
+
     def __init__(self, function: types.FunctionType, options: KernelOptions | None = None) -> None:
         self.__wrapped__: Any = function
         functools.update_wrapper(self, function)
