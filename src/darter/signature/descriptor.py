@@ -47,10 +47,14 @@ class TensorFacts:
 
 @dataclass(frozen=True, slots=True)
 class PointerFacts:
-    """A pointer argument: ``align_bytes`` is 1, 2, 4, 8 or 16 (the largest of them that divides the address)."""
+    """A pointer argument: ``align_bytes`` is 1, 2, 4, 8 or 16 (the largest of them that divides the address).
+
+    ``device_type`` is that of the tensor it was taken from, 0 for an address given as an int.
+    """
 
     dtype: ScalarType
     align_bytes: int
+    device_type: int = 0
 
 
 @dataclass(frozen=True, slots=True)
