@@ -1,0 +1,1 @@
+"""What every target's code generator shares: LLVM text, types, constants, numbers and mathematics."""

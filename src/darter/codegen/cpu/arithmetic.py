@@ -1,0 +1,210 @@
+"""Scalar computation: unary, binary, comparison, select, casts, fused multiply-add and mathematics."""
+
+from __future__ import annotations
+
+from darter.codegen.common import integers, mathematics, numbers
+from darter.codegen.common.constants import literal
+from darter.codegen.common.lanes import Lanes
+from darter.codegen.common.types import register_type
+from darter.codegen.cpu.context import Context
+from darter.codegen.cpu.shapes import Kind
+from darter.dtypes import BFloat16, Bool, Float16, ScalarType
+from darter.ir import nodes as ir
+
+_INTEGER_OPCODES = {
+    ir.BinaryOp.ADD: "add",
+    ir.BinaryOp.SUB: "sub",
+    ir.BinaryOp.MUL: "mul",
+    ir.BinaryOp.AND: "and",
+    ir.BinaryOp.OR: "or",
+    ir.BinaryOp.XOR: "xor",
+}
+_FLOAT_OPCODES = {
+    ir.BinaryOp.ADD: "fadd",
+    ir.BinaryOp.SUB: "fsub",
+    ir.BinaryOp.MUL: "fmul",
+    ir.BinaryOp.DIV: "fdiv",
+}
+_PREDICATES = {
+    ir.CompareOp.EQ: "eq",
+    ir.CompareOp.NE: "ne",
+    ir.CompareOp.LT: "lt",
+    ir.CompareOp.LE: "le",
+    ir.CompareOp.GT: "gt",
+    ir.CompareOp.GE: "ge",
+}
+
+
+def emit_const(context: Context, node: ir.Const) -> None:
+    context.define(node.result, literal(node.value, node.result.dtype))
+
+
+def emit_unary(context: Context, node: ir.Unary) -> None:
+    dtype, element = node.result.dtype, register_type(node.result.type)
+
+    def make(lanes: Lanes, a: str) -> str:
+        match node.op:
+            case ir.UnaryOp.NEG if dtype.is_float:
+                return lanes.negate(element, a)
+            case ir.UnaryOp.NEG:
+                return lanes.op("sub", element, lanes.integer(element, 0), a)
+            case ir.UnaryOp.NOT:
+                return lanes.op("xor", element, a, lanes.constant(element, "true" if dtype is Bool else "-1"))
+            case ir.UnaryOp.ABS if dtype.is_float:
+                return lanes.call("llvm.fabs", element, a)
+            case ir.UnaryOp.ABS if dtype.is_signed:
+                negative = lanes.compare("slt", element, a, lanes.integer(element, 0))
+                return lanes.select(element, negative, lanes.op("sub", element, lanes.integer(element, 0), a), a)
+            case _:
+                return a
+
+    context.compute(node.result, (node.operand,), make)
+
+
+def emit_binary(context: Context, node: ir.Binary) -> None:
+    dtype = node.result.dtype
+    constant = context.shapes.constants.get(node.rhs)
+
+    def make(lanes: Lanes, a: str, b: str) -> str:
+        if dtype.is_float:
+            return _round(context, dtype, lanes, _float_binary(lanes, node.op, register_type(dtype), a, b))
+        return _integer_binary(lanes, node.op, dtype, a, b, None if constant is None else int(constant))
+
+    context.compute(node.result, (node.lhs, node.rhs), make)
+    if node.op is ir.BinaryOp.AND and dtype is Bool:
+        _carry_full(context, node.result, node.lhs, node.rhs)
+
+
+def _carry_full(context: Context, result: ir.Value, a: ir.Value, b: ir.Value) -> None:
+    """The cheap test of ``a and b`` is that of both, a uniform side being its own."""
+    held = context.held[result]
+    if held.shape.kind is not Kind.VARYING:
+        return
+    tests = [context.lane0(side) if context.shapes[side].uniform else context.all_true(side) for side in (a, b)]
+    if tests[0] is not None and tests[1] is not None:
+        context.define(result, held.text, context.scalar.op("and", "i1", tests[0], tests[1]))
+
+
+def _float_binary(lanes: Lanes, op: ir.BinaryOp, element: str, a: str, b: str) -> str:
+    match op:
+        case ir.BinaryOp.MIN:
+            return lanes.call("llvm.minimum", element, a, b)
+        case ir.BinaryOp.MAX:
+            return lanes.call("llvm.maximum", element, a, b)
+        case ir.BinaryOp.FLOORDIV:
+            return mathematics.floor_divide(lanes, element, a, b)
+        case ir.BinaryOp.MOD:
+            return mathematics.floor_modulo(lanes, element, a, b)
+        case _:
+            return lanes.op(_FLOAT_OPCODES[op], element, a, b)
+
+
+def _integer_binary(lanes: Lanes, op: ir.BinaryOp, dtype: ScalarType, a: str, b: str, constant: int | None) -> str:
+    element = register_type(dtype)
+    opcode = _INTEGER_OPCODES.get(op)
+    if opcode is not None:
+        return lanes.op(opcode, element, a, b)
+    match op:
+        case ir.BinaryOp.MIN | ir.BinaryOp.MAX:
+            prefix = "llvm.s" if dtype.is_signed else "llvm.u"
+            return lanes.call(prefix + op.value, element, a, b)
+        case ir.BinaryOp.SHL:
+            return lanes.op("shl", element, a, integers.shift_amount(lanes, element, b, constant))
+        case ir.BinaryOp.SHR:
+            opcode = "ashr" if dtype.is_signed else "lshr"
+            return lanes.op(opcode, element, a, integers.shift_amount(lanes, element, b, constant))
+        case ir.BinaryOp.FLOORDIV:
+            return integers.floor_divide(lanes, element, dtype.is_signed, a, b, constant)
+        case _:
+            return integers.floor_modulo(lanes, element, dtype.is_signed, a, b, constant)
+
+
+def _round(context: Context, dtype: ScalarType, lanes: Lanes, a: str) -> str:
+    """Round an f32 result to the narrow float type that it stands for."""
+    if dtype is BFloat16:
+        return numbers.round_bfloat16(lanes, a)
+    if dtype is Float16:
+        return numbers.round_float16(lanes, a, context.has("f16c"))
+    return a
+
+
+def emit_compare(context: Context, node: ir.Compare) -> None:
+    dtype, element = node.lhs.dtype, register_type(node.lhs.type)
+    name = _PREDICATES[node.op]
+
+    def make(lanes: Lanes, a: str, b: str) -> str:
+        if dtype.is_float8:
+            wide = [numbers.widen(lanes, dtype, side, context.has("f16c")) for side in (a, b)]
+            return lanes.compare("une" if name == "ne" else "o" + name, "float", *wide)
+        if dtype.is_float:
+            return lanes.compare("une" if name == "ne" else "o" + name, element, a, b)
+        if name in ("eq", "ne"):
+            return lanes.compare(name, element, a, b)
+        return lanes.compare(("s" if dtype.is_signed else "u") + name, element, a, b)
+
+    context.compute(node.result, (node.lhs, node.rhs), make)
+    _note_full(context, node)
+
+
+def _note_full(context: Context, node: ir.Compare) -> None:
+    """Note for ``affine < uniform`` (any order and strictness) that the last lanes' comparison decides for all."""
+    lhs, rhs, op = node.lhs, node.rhs, node.op
+    if op in (ir.CompareOp.EQ, ir.CompareOp.NE):
+        return
+    if context.shapes[rhs].kind is Kind.AFFINE and context.shapes[lhs].uniform:
+        flipped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}[op.value]
+        lhs, rhs, op = rhs, lhs, ir.CompareOp(flipped)
+    if context.shapes[lhs].kind is not Kind.AFFINE or not context.shapes[rhs].uniform:
+        return
+    dtype, element = lhs.dtype, register_type(lhs.type)
+    reach = context.shapes[lhs].stride * (context.width - 1)
+    if not abs(reach) <= dtype.max // 4:
+        return
+    scalar, base, bound = context.scalar, context.lane0(lhs), context.lane0(rhs)
+    last = scalar.op("add", element, base, str(reach)) if dtype.is_signed or reach >= 0 else None
+    if last is None:
+        return
+    sign = "s" if dtype.is_signed else "u"
+    straight = scalar.compare(f"{sign}ge" if reach >= 0 else f"{sign}le", element, last, base)
+    if lhs in context.shapes.ranges:
+        straight = "true"
+    farthest = last if (op in (ir.CompareOp.LT, ir.CompareOp.LE)) == (reach >= 0) else base
+    holds = scalar.compare(sign + op.value, element, farthest, bound)
+    full = holds if straight == "true" else scalar.op("and", "i1", straight, holds)
+    context.define(node.result, context.held[node.result].text, full)
+
+
+def emit_select(context: Context, node: ir.Select) -> None:
+    element = register_type(node.result.type)
+    if context.shapes[node.condition].uniform:
+        condition, shape = context.lane0(node.condition), context.shapes[node.result]
+        t = context.type_of(node.result)
+        a, b = context.as_shape(node.on_true, shape), context.as_shape(node.on_false, shape)
+        context.define(node.result, context.text.value(f"select i1 {condition}, {t} {a}, {t} {b}"))
+        return
+    context.compute(
+        node.result, (node.condition, node.on_true, node.on_false), lambda lanes, c, a, b: lanes.select(element, c, a, b)
+    )
+
+
+def emit_cast(context: Context, node: ir.Cast) -> None:
+    source, target, f16c = node.operand.dtype, node.result.dtype, context.has("f16c")
+    context.compute(node.result, (node.operand,), lambda lanes, a: numbers.cast(lanes, source, target, a, f16c))
+
+
+def emit_bitcast(context: Context, node: ir.Bitcast) -> None:
+    source, target = node.operand.dtype, node.result.dtype
+    f16c = context.has("f16c")
+    context.compute(node.result, (node.operand,), lambda lanes, a: numbers.reinterpret(lanes, source, target, a, f16c))
+
+
+def emit_fma(context: Context, node: ir.Fma) -> None:
+    element = register_type(node.result.type)
+    context.compute(node.result, (node.a, node.b, node.c), lambda lanes, a, b, c: lanes.fma(element, a, b, c))
+
+
+def emit_math(context: Context, node: ir.Math) -> None:
+    element, fast = register_type(node.result.type), context.kernel.options.fast_math
+    context.compute(
+        node.result, node.operands, lambda lanes, *operands: mathematics.emit(lanes, node.op, element, operands, fast)
+    )
