@@ -47,7 +47,7 @@ def _optimise(module: Any, machine: Any) -> None:
 
 
 def emit_object(text: str, target: Target) -> bytes:
-    """Return the ELF object of LLVM ``text`` for the CPU ``target``; raises ``CodegenError`` where darter's text is at fault."""
+    """Return the ELF object of LLVM ``text`` for CPU ``target``; raises ``CodegenError`` where the text is at fault."""
     machine = _machine(target.arch, target.features)
     module = _parse(text)
     _optimise(module, machine)

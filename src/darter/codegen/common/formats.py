@@ -25,8 +25,8 @@ class Format:
     """A float encoding: sign, ``exponent_bits`` with ``bias``, ``mantissa_bits``.
 
     ``max_code`` is the magnitude of the largest finite value, ``overflow_code`` what larger ones become, ``nan_code``
-    the magnitude bits of NaN, ``infinity_code`` those of infinity where there is one (float8 e5m2 reads it, and saturates
-    when written).  ``unsigned_zero``: -0 does not exist and the sign bit alone is NaN (fnuz).
+    the magnitude bits of NaN, ``infinity_code`` those of infinity where there is one (float8 e5m2 reads it, and
+    saturates when written).  ``unsigned_zero``: -0 does not exist and the sign bit alone is NaN (fnuz).
     """
 
     exponent_bits: int

@@ -18,7 +18,7 @@ class Lanes:
     flags: str = ""
 
     def strict(self) -> Lanes:
-        """Return the same lanes without fast-math flags, for code whose exactness depends on the order of operations."""
+        """Return the same lanes without fast-math flags, for code whose exactness depends on the order."""
         return Lanes(self.text, self.width) if self.flags else self
 
     def type(self, element: str) -> str:

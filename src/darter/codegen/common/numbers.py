@@ -1,7 +1,7 @@
 """Conversions between all scalar types, bit-equal on every backend.
 
 Narrow floats are made by integer sequences, rounded once to nearest even, denormals kept.  f16 goes through the F16C
-instructions where the target has them: they round to nearest even whatever the flush modes are, and equal the sequences.
+instructions where the target has them: they round to nearest even whatever the flush modes are, as the sequences do.
 A plain ``fptrunc`` to ``bfloat`` would call a library function that does not exist.
 """
 
@@ -13,7 +13,6 @@ from darter.codegen.common.types import mangled, register_type
 from darter.dtypes import BFloat16, Bool, Float16, Float32, Float64, Kind, ScalarType
 
 _INFINITY_BITS = 0x7F800000
-
 
 
 def cast(lanes: Lanes, source: ScalarType, target: ScalarType, a: str, f16c: bool) -> str:
@@ -77,7 +76,9 @@ def _sticky(lanes: Lanes, source: ScalarType, a: str) -> str:
     low = lanes.op("and", "i64", a, lanes.integer("i64", 0x7FF))
     dropped = lanes.compare("ne", "i64", low, lanes.integer("i64", 0))
     high = lanes.op("xor", "i64", a, low)
-    odd = lanes.op("or", "i64", high, lanes.select("i64", dropped, lanes.integer("i64", 0x800), lanes.integer("i64", 0)))
+    odd = lanes.op(
+        "or", "i64", high, lanes.select("i64", dropped, lanes.integer("i64", 0x800), lanes.integer("i64", 0))
+    )
     if source.is_signed:
         # |a| >= 2^53, as one unsigned comparison.
         moved = lanes.op("add", "i64", a, lanes.integer("i64", 1 << 53))
@@ -92,7 +93,9 @@ def _odd_float(lanes: Lanes, a: str) -> str:
     near = lanes.convert("fptrunc", "double", "float", a)
     back = lanes.convert("fpext", "float", "double", near)
     bits = lanes.convert("bitcast", "float", "i32", near)
-    beyond = lanes.compare("ogt", "double", lanes.call("llvm.fabs", "double", back), lanes.call("llvm.fabs", "double", a))
+    beyond = lanes.compare(
+        "ogt", "double", lanes.call("llvm.fabs", "double", back), lanes.call("llvm.fabs", "double", a)
+    )
     inward = lanes.select("i32", beyond, lanes.op("sub", "i32", bits, lanes.integer("i32", 1)), bits)
     odd = lanes.op("or", "i32", inward, lanes.integer("i32", 1))
     exact = lanes.compare("ueq", "double", back, a)
@@ -142,7 +145,9 @@ def _encode(lanes: Lanes, a: str, form: Format) -> str:
     lanes, shift = lanes.strict(), 23 - form.mantissa_bits
     bits = lanes.convert("bitcast", "float", "i32", a)
     magnitude = lanes.op("and", "i32", bits, lanes.integer("i32", 0x7FFFFFFF))
-    odd = lanes.op("and", "i32", lanes.op("lshr", "i32", magnitude, lanes.integer("i32", shift)), lanes.integer("i32", 1))
+    odd = lanes.op(
+        "and", "i32", lanes.op("lshr", "i32", magnitude, lanes.integer("i32", shift)), lanes.integer("i32", 1)
+    )
     rebias = ((1 << (shift - 1)) - 1) - ((127 - form.bias) << 23)
     moved = lanes.op("add", "i32", lanes.op("add", "i32", magnitude, lanes.integer("i32", rebias)), odd)
     normal = lanes.op("lshr", "i32", moved, lanes.integer("i32", shift))
@@ -239,5 +244,3 @@ def reinterpret(lanes: Lanes, source: ScalarType, target: ScalarType, a: str, f1
 def constant_bits(value: float, dtype: ScalarType) -> int:
     """Return the bits of ``value`` in a narrow float type."""
     return encode(value, BY_DTYPE[dtype])
-
-

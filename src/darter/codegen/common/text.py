@@ -27,7 +27,7 @@ class ModuleText:
         self._functions: dict[str, str] = {}
 
     def intrinsic(self, base: str, suffix: str, returns: str, arguments: tuple[str, ...]) -> str:
-        """Declare intrinsic ``base`` for the mangled types ``suffix`` and return its name; raises ``CodegenError`` off the list."""
+        """Declare intrinsic ``base`` for types ``suffix``, return its name; raises ``CodegenError`` off the list."""
         if base not in INTRINSICS:
             raise CodegenError(f"intrinsic {base} is not on the whitelist of darter.codegen.common.text")
         name = f"{base}.{suffix}"
@@ -63,7 +63,7 @@ class FunctionText:
     """One function: SSA names, labels, instructions in order.
 
     ``preamble`` lines stand at the start of the entry block, whenever they are written, so that they dominate all else.
-    ``label`` is the block being written; a ``reserve``d line is filled in later (phis whose back edge is not known yet).
+    ``label`` is the block being written; a ``reserve``d line is filled in later (a phi whose back edge is not known).
     """
 
     def __init__(self, module: ModuleText, header: str) -> None:

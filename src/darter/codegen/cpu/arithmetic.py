@@ -63,12 +63,12 @@ def emit_unary(context: Context, node: ir.Unary) -> None:
 
 def emit_binary(context: Context, node: ir.Binary) -> None:
     dtype = node.result.dtype
-    constant = context.shapes.constants.get(node.rhs)
+    constant = context.shapes.constant(node.rhs)
 
     def make(lanes: Lanes, a: str, b: str) -> str:
         if dtype.is_float:
             return _round(context, dtype, lanes, _float_binary(lanes, node.op, register_type(dtype), a, b))
-        return _integer_binary(lanes, node.op, dtype, a, b, None if constant is None else int(constant))
+        return _integer_binary(lanes, node.op, dtype, a, b, constant)
 
     context.compute(node.result, (node.lhs, node.rhs), make)
     if node.op is ir.BinaryOp.AND and dtype is Bool:
@@ -166,7 +166,7 @@ def _note_full(context: Context, node: ir.Compare) -> None:
         return
     sign = "s" if dtype.is_signed else "u"
     straight = scalar.compare(f"{sign}ge" if reach >= 0 else f"{sign}le", element, last, base)
-    if lhs in context.shapes.ranges:
+    if context.shapes.exact(lhs):
         straight = "true"
     farthest = last if (op in (ir.CompareOp.LT, ir.CompareOp.LE)) == (reach >= 0) else base
     holds = scalar.compare(sign + op.value, element, farthest, bound)
@@ -183,7 +183,9 @@ def emit_select(context: Context, node: ir.Select) -> None:
         context.define(node.result, context.text.value(f"select i1 {condition}, {t} {a}, {t} {b}"))
         return
     context.compute(
-        node.result, (node.condition, node.on_true, node.on_false), lambda lanes, c, a, b: lanes.select(element, c, a, b)
+        node.result,
+        (node.condition, node.on_true, node.on_false),
+        lambda lanes, c, a, b: lanes.select(element, c, a, b),
     )
 
 

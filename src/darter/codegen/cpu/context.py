@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from darter.artifacts.artifact import DeviceMessage
+from darter.codegen.common.constants import literal
 from darter.codegen.common.lanes import Lanes
 from darter.codegen.common.text import FunctionText, ModuleText
 from darter.codegen.common.types import mangled, register_type
@@ -91,8 +92,12 @@ class Context:
     # -- reading values -----------------------------------------------------------------------------------------------
 
     def lane0(self, value: ir.Value) -> str:
-        """Return the scalar of a uniform value, or of lane 0 of an affine one."""
-        return self.held[value].text
+        """Return the scalar of a uniform value, or of lane 0 of any other."""
+        held = self.held[value]
+        if held.shape.kind is not Kind.VARYING:
+            return held.text
+        t = self.vector.type(register_type(value.type))
+        return self.text.value(f"extractelement {t} {held.text}, i64 0")
 
     def lanes(self, value: ir.Value) -> str:
         """Return ``value`` as a vector."""
@@ -108,7 +113,9 @@ class Context:
             return base
         if element == "ptr":
             steps = self.steps("i64", shape.stride)
-            return self.text.value(f"getelementptr i8, {self.vector.type('ptr')} {base}, {self.vector.type('i64')} {steps}")
+            return self.text.value(
+                f"getelementptr i8, {self.vector.type('ptr')} {base}, {self.vector.type('i64')} {steps}"
+            )
         return self.vector.op("add", element, base, self.steps(element, shape.stride))
 
     def splat(self, element: str, text: str) -> str:
@@ -117,9 +124,7 @@ class Context:
             return f"splat ({element} {text})"
         t = self.vector.type(element)
         first = self.text.value(f"insertelement {t} poison, {element} {text}, i64 0")
-        return self.text.value(
-            f"shufflevector {t} {first}, {t} poison, {self.vector.type('i32')} zeroinitializer"
-        )
+        return self.text.value(f"shufflevector {t} {first}, {t} poison, {self.vector.type('i32')} zeroinitializer")
 
     def steps(self, element: str, stride: int) -> str:
         """Return the constant vector 0, stride, 2·stride, … of an integer type."""
@@ -136,7 +141,10 @@ class Context:
 
     def compute(self, result: ir.Value, operands: Sequence[ir.Value], make: Callable[..., str]) -> None:
         """Define ``result`` as ``make(lanes, *operands)``, over scalars or vectors as its shape asks."""
-        if self.shapes[result].kind is Kind.VARYING:
+        known = self.shapes.constant(result)
+        if known is not None and not isinstance(result.type, ir.PointerType):
+            self.define(result, literal(known, result.type))
+        elif self.shapes[result].kind is Kind.VARYING:
             self.define(result, make(self.vector, *[self.lanes(operand) for operand in operands]))
         else:
             self.define(result, make(self.scalar, *[self.lane0(operand) for operand in operands]))

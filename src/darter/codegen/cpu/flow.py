@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from darter.codegen.common.types import register_type
 from darter.codegen.cpu.context import Context
-from darter.codegen.cpu.shapes import VARYING, Kind, Shape, divergent_for
+from darter.codegen.cpu.shapes import VARYING, Kind, Shape
 from darter.ir import nodes as ir
 
 _VERSION_LIMIT = 400
@@ -128,7 +128,7 @@ def _masked_block(
 
 
 def emit_for(context: Context, node: ir.For) -> None:
-    if not divergent_for(context.shapes, node):
+    if not context.shapes.divergent(node):
         _uniform_for(context, node)
     elif _counted_by_lanes(context, node):
         _affine_for(context, node)
@@ -185,7 +185,7 @@ def _uniform_for(context: Context, node: ir.For) -> None:
 
 def _has_turns(context: Context, node: ir.For, element: str, signed: bool, lower: str, upper: str, step: str) -> str:
     scalar, sign = context.scalar, "s" if signed else "u"
-    up, known = scalar.compare(f"{sign}lt", element, lower, upper), context.shapes.constants.get(node.step)
+    up, known = scalar.compare(f"{sign}lt", element, lower, upper), context.shapes.constant(node.step)
     if known is not None:
         if known == 0:
             return "false"
@@ -200,7 +200,7 @@ def _has_turns(context: Context, node: ir.For, element: str, signed: bool, lower
 
 def _more_turns(context: Context, node: ir.For, element: str, position: str, upper: str, step: str) -> str:
     """Return whether another turn follows: what is left, an unsigned number, is more than one step."""
-    scalar, known = context.scalar, context.shapes.constants.get(node.step)
+    scalar, known = context.scalar, context.shapes.constant(node.step)
     ahead = scalar.op("sub", element, upper, position)
     if known is not None and known > 0:
         return scalar.compare("ugt", element, ahead, step)
@@ -214,8 +214,8 @@ def _more_turns(context: Context, node: ir.For, element: str, position: str, upp
 
 
 def _counted_by_lanes(context: Context, node: ir.For) -> bool:
-    """Return whether lanes leave in order: the start is affine and rises, the end uniform, the step a positive constant."""
-    step, lower = context.shapes.constants.get(node.step), context.shapes[node.lower]
+    """Return whether lanes leave in order: an affine start that rises, a uniform end, a positive constant step."""
+    step, lower = context.shapes.constant(node.step), context.shapes[node.lower]
     return (
         step is not None
         and int(step) > 0
@@ -226,7 +226,7 @@ def _counted_by_lanes(context: Context, node: ir.For) -> bool:
 
 
 def _affine_for(context: Context, node: ir.For) -> None:
-    """``for i in range(affine, uniform, constant)``: whole turns without a mask first, then turns of fewer and fewer lanes.
+    """``for i in range(affine, uniform, constant)``: whole turns without a mask, then turns of fewer and fewer lanes.
 
     ``room`` is the end minus lane 0's index, an unsigned number: lane L is on while L·stride < room.  The start of no
     lane is taken to have wrapped.
@@ -284,7 +284,7 @@ def _affine_loop(context: Context, node: ir.For, state: list[str], least: str, m
 def _guarded_body(
     context: Context, node: ir.For | ir.While, carried: Sequence[ir.Value], old: Sequence[str], skip: str | None
 ) -> list[str]:
-    """Emit a loop's body under the mask that is on, jumped over where ``skip`` names a label; return the next carried values."""
+    """Emit a loop's body under the mask that is on, jumped over where ``skip`` names a label; return its yields."""
     text, mask = context.text, context.mask
     before = text.label
     if skip is not None and mask is not None:
@@ -311,7 +311,7 @@ def _guarded_body(
 
 
 def _masked_for(context: Context, node: ir.For) -> None:
-    """Lanes have bounds of their own: turns while any lane has one left, each lane's index in a vector (or a scalar)."""
+    """Lanes have bounds of their own: turns while any lane has one left, the index a vector (or a scalar)."""
     text, vector = context.text, context.vector
     index, *carried = node.body.arguments
     element, outer = register_type(index.type), context.mask
@@ -374,8 +374,10 @@ def emit_while(context: Context, node: ir.While) -> None:
     text.begin(turn)
     for inner, argument in zip(node.body.arguments, arguments, strict=True):
         context.define(inner, context.held[argument].text)
-    following = _guarded_body(context, node, arguments, phis.names, None) if not uniform else _yield(
-        context, node.body, [context.shapes[a] for a in arguments]
+    following = (
+        _guarded_body(context, node, arguments, phis.names, None)
+        if not uniform
+        else _yield(context, node.body, [context.shapes[a] for a in arguments])
     )
     context.mask = outer
     phis.close(following, text.label)
@@ -386,5 +388,3 @@ def emit_while(context: Context, node: ir.While) -> None:
     text.jump(head)
     text.begin(done)
     _define(context, node.results, phis.names)
-
-

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from darter.artifacts.artifact import KernelEntry
+from darter.codegen.common import numbers
 from darter.codegen.common.text import FunctionText, ModuleText
 from darter.codegen.common.types import memory_type
 from darter.codegen.cpu.body import emit_nodes
 from darter.codegen.cpu.context import Context
-from darter.codegen.cpu.shapes import analyse
-from darter.codegen.common import numbers
+from darter.codegen.cpu.shapes import Shapes
 from darter.dtypes import ScalarType
 from darter.ir import nodes as ir
 from darter.target import Target
@@ -23,7 +23,7 @@ def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Targ
         'nounwind "no-trapping-math"="true" "prefer-vector-width"="512"'
     )
     text = FunctionText(module, header)
-    context = Context(module, text, kernel, target, analyse(kernel), emit_nodes)
+    context = Context(module, text, kernel, target, Shapes(kernel), emit_nodes)
     shared_bytes = _place_shared(context, kernel.body)
     _parameters(context)
     _blocks(context)

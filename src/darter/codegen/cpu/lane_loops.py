@@ -10,7 +10,7 @@ from darter.codegen.common.text import FunctionText, ModuleText
 
 @contextmanager
 def active_lanes(text: FunctionText, width: int, bits: str) -> Iterator[str]:
-    """Write a loop over the lanes whose bit is set in ``bits`` (an integer of ``width`` bits), lowest first; yields the i64 lane."""
+    """Write a loop over the lanes whose bit is set in ``bits`` (``width`` bits), lowest first; yields the i64 lane."""
     with text.counted(str(width), "lane") as lane:
         index = lane if width == 64 else text.value(f"trunc i64 {lane} to i{width}")
         moved = text.value(f"lshr i{width} {bits}, {index}")

@@ -16,7 +16,7 @@ from darter.ir import nodes as ir
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where an access goes: one scalar ``ptr`` (uniform), lane 0's and a stride in bytes (affine), or a vector of them."""
+    """Where an access goes: one ``ptr`` (uniform), lane 0's and a stride in bytes (affine), or a vector of them."""
 
     shape: Shape
     text: str
@@ -38,9 +38,7 @@ def address(context: Context, pointer: ir.Value, offset: ir.Value) -> Address:
     element, index = memory_type(dtype), register_type(offset.type)
     moved, by = context.shapes[pointer], context.shapes[offset]
     if Kind.VARYING not in (moved.kind, by.kind):
-        base = text.value(
-            f"getelementptr {element}, ptr {context.lane0(pointer)}, {index} {context.lane0(offset)}"
-        )
+        base = text.value(f"getelementptr {element}, ptr {context.lane0(pointer)}, {index} {context.lane0(offset)}")
         if moved.uniform and by.uniform:
             return Address(context.shapes.level(pointer, offset), base, dtype)
         return Address(affine(moved.stride + by.stride * dtype.size_bytes), base, dtype)
@@ -139,14 +137,14 @@ def _repeat(context: Context, mask: str, count: int) -> str:
     """Return ``mask`` with every lane ``count`` times."""
     if count == 1:
         return mask
-    return _pick(context, context.vector.type("i1"), mask, [lane for lane in range(context.width) for _ in range(count)])
+    return _pick(
+        context, context.vector.type("i1"), mask, [lane for lane in range(context.width) for _ in range(count)]
+    )
 
 
 def _pick(context: Context, source: str, vector: str, lanes: Sequence[int], other: str = "poison") -> str:
     indices = ", ".join(f"i32 {lane}" for lane in lanes)
-    return context.text.value(
-        f"shufflevector {source} {vector}, {source} {other}, <{len(lanes)} x i32> <{indices}>"
-    )
+    return context.text.value(f"shufflevector {source} {vector}, {source} {other}, <{len(lanes)} x i32> <{indices}>")
 
 
 def _gather(context: Context, where: Address) -> str:
@@ -158,8 +156,9 @@ def _gather(context: Context, where: Address) -> str:
         return context.text.call_function(
             name, vector.type(element), (vector.type("ptr"), ptrs), (f"i{context.width}", bits)
         )
+    suffix = f"{mangled(element, context.width)}.{mangled('ptr', context.width)}"
     return context.text.call(
-        "llvm.masked.gather", f"{mangled(element, context.width)}.{mangled('ptr', context.width)}", vector.type(element),
+        "llvm.masked.gather", suffix, vector.type(element),
         (vector.type("ptr"), ptrs), ("i32", str(where.dtype.size_bytes)), (vector.type("i1"), context.mask_text()),
         (vector.type(element), "zeroinitializer"),
     )  # fmt: skip
@@ -239,5 +238,3 @@ def _scatter(context: Context, where: Address, data: str) -> None:
         (vector.type(element), data), (vector.type("ptr"), ptrs), ("i32", str(where.dtype.size_bytes)),
         (vector.type("i1"), context.mask_text()),
     )  # fmt: skip
-
-

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -16,6 +17,8 @@ from darter.artifacts.artifact import KernelEntry
 from darter.codegen.cpu import compile_kernels
 from darter.ir.nodes import Kernel
 from darter.target import Target
+
+Argument = NDArray[Any] | np.generic | int
 
 MESSAGES = """
 #include <stdint.h>
@@ -57,7 +60,9 @@ class Compiled:
         self.function = getattr(self.library, self.entry.symbol)
         self.function.restype = None
 
-    def __call__(self, grid: Sequence[int], *arguments: NDArray[np.generic] | np.generic | int, shared: int = 0) -> None:
+    def __call__(
+        self, grid: Sequence[int], *arguments: NDArray[np.generic] | np.generic | int, shared: int = 0
+    ) -> None:
         registers = (ctypes.c_uint64 * max(1, len(arguments)))()
         for position, argument in enumerate(arguments):
             if isinstance(argument, np.ndarray):
