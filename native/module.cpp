@@ -3,6 +3,8 @@
 #include <Python.h>
 
 #include "call_state.hpp"
+#include "dict_watch.hpp"
+#include "guards.hpp"
 
 namespace {
 
@@ -14,6 +16,8 @@ using Register = bool (*)(PyObject* module);
 
 // In order of dependence: a part may use the types of those before it.
 constexpr Register PARTS[] = {
+    darter::register_dict_watch,
+    darter::register_guards,
     darter::register_call_state,
 };
 

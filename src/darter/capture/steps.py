@@ -77,14 +77,27 @@ def watch(value: Any, step: Step, result: object) -> tuple[Watch, ...]:
     return () if watcher is None else watcher(value, step, result)
 
 
-def step_fingerprint(step: Step, result: object) -> bytes:
+Codes = dict[tuple[int, str, str], tuple[types.CodeType, bytes]]
+"""Fingerprints of code objects that a record has met, by identity and name; the code object is held, so its id stays."""
+
+
+def step_fingerprint(step: Step, result: object, codes: Codes | None = None) -> bytes:
     """Return the fingerprint of what a step read; of a ``code`` step it is the code's, of any other the value's.
+
+    ``codes`` remembers those of code, whose source has to be found and parsed.
 
     Raises ``CaptureRefusedError`` for a value that cannot be guarded.
     """
-    if step[0] == "code" and isinstance(result, types.FunctionType):
-        return code_fingerprint(result)
-    return fingerprint(result)
+    if step[0] != "code" or not isinstance(result, types.FunctionType):
+        return fingerprint(result)
+    key = (id(result.__code__), result.__module__ or "", result.__qualname__)
+    known = None if codes is None else codes.get(key)
+    if known is not None:
+        return known[1]
+    found = code_fingerprint(result)
+    if codes is not None:
+        codes[key] = (result.__code__, found)
+    return found
 
 
 def cell_of(function: types.FunctionType, name: str) -> types.CellType | None:
@@ -203,6 +216,8 @@ def _watch_cell(function: types.FunctionType, step: Step, result: object) -> tup
 
 
 def _watch_key(container: dict[Any, Any], step: Step, result: object) -> tuple[Watch, ...]:
+    if not isinstance(container, dict):
+        return ()
     if step[1] == "str":
         return (("dict", container, step[2], result),)
     if step[1] == "int":
@@ -223,23 +238,17 @@ def _watch_kwdefault(function: types.FunctionType, step: Step, result: object) -
     return (pointer, ("dict", function.__kwdefaults__, step[1], result))
 
 
-def _watch_field(instance: object, step: Step, result: object) -> tuple[Watch, ...]:
-    """Watch what the attribute is; of a method that is its function, since each read binds it anew."""
-    bound = isinstance(result, types.MethodType) and result.__self__ is instance
-    return (("field", instance, step[1], result.__func__ if bound else result),)
-
-
 def _watch_own(cls: type, step: Step, result: object) -> tuple[Watch, ...]:
     immutable = cls.__flags__ & (1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE: its dict cannot change
     return () if immutable else (("own", cls, step[1], result),)
 
 
 def _watch_length(container: Any, _step: Step, result: object) -> tuple[Watch, ...]:
-    return () if type(container) is tuple else (("length", container, result),)
+    return (("length", container, result),) if type(container) in (list, dict) else ()
 
 
 def _watch_element(container: Any, step: Step, result: object) -> tuple[Watch, ...]:
-    return () if isinstance(container, tuple) else (("element", container, step[1], result),)
+    return (("element", container, step[1], result),) if type(container) is list else ()
 
 
 _WATCHERS: Final[dict[str, Callable[[Any, Step, object], tuple[Watch, ...]]]] = {
@@ -255,9 +264,9 @@ _WATCHERS: Final[dict[str, Callable[[Any, Step, object], tuple[Watch, ...]]]] = 
     "own": _watch_own,
     "member": lambda cls, step, result: (("dict", cls._member_map_, step[1], result),),
     "type": lambda instance, _step, result: (("type", instance, result),),
-    "field": _watch_field,
+    "field": lambda instance, step, result: (("field", instance, step[1], result),),
     "key": _watch_key,
-    "keys": lambda container, _step, result: (("keys", container, result),),
+    "keys": lambda container, _step, result: (("keys", container, result),) if type(container) is dict else (),
     "length": _watch_length,
     "element": _watch_element,
 }

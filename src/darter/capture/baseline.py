@@ -1,0 +1,69 @@
+"""Baselines: what a call state was compiled with, and the guards that tell in nanoseconds whether it still stands."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Final
+
+from darter._native import Guards
+from darter.capture.drift import Drift, drift
+from darter.capture.fingerprint import ABSENT
+from darter.capture.path import Path
+from darter.capture.record import CaptureRecord
+from darter.capture.resolve import Resolution, resolve_live
+from darter.capture.steps import Codes, Roots, Watch, roots
+from darter.errors import CaptureRaceError
+
+
+class Baseline:
+    """The cold side of a guard: called when something that is watched is no longer identical.
+
+    A call resolves the whole record again and returns ``(holds, watches)``: whether every fingerprint is the recorded
+    one, and the live entries that this answer rests on.  Equal values under new identities (a reload that changed
+    nothing) hold.
+    """
+
+    def __init__(self, record: CaptureRecord, known: Roots) -> None:
+        self.record: Final = record
+        self._roots: Final = known
+        self._codes: Final[Codes] = {}
+        self._before: Mapping[Path, object] = {}
+
+    def __call__(self) -> tuple[bool, tuple[Watch, ...]]:
+        found = self._resolve()
+        return not found.mismatches, found.watches
+
+    def differences(self) -> list[Drift]:
+        """Return what differs at this moment, causes only; empty if nothing does."""
+        found = self._resolve()
+        return [drift(mismatch, found.values, self._before) for mismatch in found.causes]
+
+    def _resolve(self) -> Resolution:
+        found = resolve_live(self.record, self._roots, self._codes)
+        if not found.mismatches:
+            self._before = found.values
+        return found
+
+
+def install(
+    record: CaptureRecord,
+    function: types.FunctionType,
+    owner_class: type | None = None,
+    arguments: Mapping[str, type] | None = None,
+) -> Guards:
+    """Return the guards of ``record``: armed first, then compared with the live program.
+
+    The last step before a call state is published.  ``arguments`` are the classes of object arguments by parameter
+    name, as they were given to the recorder.
+
+    Raises:
+        CaptureRaceError: the record does not hold (a captured value changed since it was recorded); nothing is to be
+        published.
+    """
+    baseline = Baseline(record, roots(function, owner_class, arguments))
+    guards = Guards(baseline, ABSENT)
+    if not guards.holds():
+        changes = "; ".join(str(difference) for difference in baseline.differences())
+        raise CaptureRaceError(f"captured state changed while '{function.__qualname__}' was being compiled: {changes}")
+    return guards
