@@ -37,7 +37,7 @@ class Drift:
 
 
 def drift(mismatch: Mismatch, values: Mapping[Path, object], before: Mapping[Path, object]) -> Drift:
-    """Return a mismatch in words; ``values`` is what paths lead to now, ``before`` what they led to, as far as it is known."""
+    """Return a mismatch in words; from what paths lead to now and led to ``before``."""
     path = mismatch.path
     old_value = before.get(path, mismatch.recorded)
     if path[-1][0] == "code":

@@ -78,7 +78,7 @@ def watch(value: Any, step: Step, result: object) -> tuple[Watch, ...]:
 
 
 Codes = dict[tuple[int, str, str], tuple[types.CodeType, bytes]]
-"""Fingerprints of code objects that a record has met, by identity and name; the code object is held, so its id stays."""
+"""Fingerprints of code objects that a record has met, by identity and name; the object is held, so its id stays."""
 
 
 def step_fingerprint(step: Step, result: object, codes: Codes | None = None) -> bytes:
