@@ -10,9 +10,17 @@ from typing import Any
 
 from darter.dtypes import ALL, Kind, ScalarType
 from darter.errors import DarterError
-from darter.signature.view import CPU, TensorView, checked_view, compact_strides, wrong_dtype, wrong_kind
+from darter.signature.view import (
+    CPU,
+    TensorView,
+    checked_view,
+    compact_strides,
+    folded_device_type,
+    wrong_dtype,
+    wrong_kind,
+)
 
-_READ_ONLY = 1 << 0  # DLPACK_FLAG_BITMASK_READ_ONLY
+_READ_ONLY, _IS_COPIED = 1 << 0, 1 << 1  # DLPACK_FLAG_BITMASK_*
 _CODE_BFLOAT, _CODE_BOOL = 4, 6
 _FLOAT8_CODES = {"e4m3fn": 10, "e4m3fnuz": 11, "e5m2": 12, "e5m2fnuz": 13}
 _CODE_BY_KIND = {Kind.INT: 0, Kind.UINT: 1, Kind.FLOAT: 2, Kind.BOOL: _CODE_BOOL}
@@ -91,9 +99,9 @@ def read_dlpack(name: str, value: Any) -> TensorView:
 def _export(value: Any) -> Any:
     """Ask for a versioned capsule first, which alone says whether memory is read-only; no stream is synchronised."""
     device_type, _ = value.__dlpack_device__()
-    stream = {} if int(device_type) == CPU else {"stream": -1}
+    stream = {} if folded_device_type(int(device_type)) == CPU else {"stream": -1}
     try:
-        return value.__dlpack__(max_version=(1, 0), **stream)
+        return value.__dlpack__(max_version=(1, 1), **stream)
     except TypeError:
         return value.__dlpack__(**stream)
 
@@ -107,6 +115,8 @@ def _tensor_of(name: str, capsule: Any) -> tuple[_Tensor, bool]:
         versioned = _Versioned.from_address(get_pointer(capsule, b"dltensor_versioned"))
         if versioned.major != 1:
             raise wrong_kind(name, f"a DLPack capsule of version {versioned.major}", "accepted: versions 0 and 1.")
+        if versioned.flags & _IS_COPIED:
+            raise wrong_kind(name, "a __dlpack__ that made a copy", "results would be lost; pass a plain array.")
         return _Tensor.from_buffer_copy(versioned.tensor), bool(versioned.flags & _READ_ONLY)
     if is_valid(capsule, b"dltensor"):
         return _Tensor.from_buffer_copy(_Tensor.from_address(get_pointer(capsule, b"dltensor"))), False

@@ -42,7 +42,8 @@ class ParamPlan:
     ``dtype`` is demanded of a tensor, a pointer or a scalar (None: any).  ``dims`` is the contract of a tensor: None
     for any rank, else per axis an int (fixed extent), a name (must agree across arguments) or None (free).
     ``constexpr_type`` is the exact type demanded of a constexpr.  ``optional`` admits None.  ``cls`` is the class of
-    a struct or a ``JitArgument``, ``fields`` its parameters in order.
+    a struct, a ``JitArgument`` or an object with Constexpr fields (None for ``self``), and what a type argument derives
+    from; ``fields`` are the parameters of a struct or ``JitArgument`` in order.
     """
 
     name: str

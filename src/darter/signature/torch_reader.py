@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from darter.dtypes import ALL, ScalarType
-from darter.signature.view import CPU, CUDA, ROCM, TensorView, checked_view, wrong_dtype, wrong_kind, wrong_value
+from darter.signature.view import CPU, CUDA, ROCM, TensorView, checked_view, wrong_dtype, wrong_kind
 
 _BY_TORCH_NAME = {dtype.numpy_name: dtype for dtype in ALL}
 
@@ -26,8 +26,8 @@ def torch_scalar_type(dtype: Any) -> ScalarType | None:
 def read_torch(name: str, tensor: Any) -> TensorView:
     """Return the view of a torch tensor; tensors that require grad are read like others and record nothing.
 
-    Raises ``ArgumentTypeError`` for subclasses, wrappers, layouts and dtypes that are not plain memory, and
-    ``ArgumentValueError`` for tensors without memory or with a pending conjugation or negation.
+    Raises ``ArgumentTypeError`` for what is not plain memory (subclasses, wrappers, layouts, dtypes, a pending
+    conjugation or negation), and ``ArgumentValueError`` for freed storage.
     """
     torch = sys.modules["torch"]
     _refuse_subclass(name, torch, tensor)
@@ -103,11 +103,11 @@ def _refuse_no_plain_memory(name: str, torch: Any, tensor: Any) -> None:
 
 def _refuse_pending(name: str, tensor: Any) -> None:
     if tensor.is_conj():
-        raise wrong_value(name, "a tensor with a pending conjugation", "apply it first with x.resolve_conj().")
+        raise wrong_kind(name, "a tensor with a pending conjugation", "apply it first with x.resolve_conj().")
     if tensor.is_neg():
-        raise wrong_value(name, "a tensor with a pending negation", "apply it first with x.resolve_neg().")
+        raise wrong_kind(name, "a tensor with a pending negation", "apply it first with x.resolve_neg().")
     if tensor._is_zerotensor():
-        raise wrong_value(name, "torch's zero tensor, which has no memory", "make it real with x.clone().")
+        raise wrong_kind(name, "torch's zero tensor, which has no memory", "make it real with x.clone().")
 
 
 def _device(name: str, torch: Any, tensor: Any) -> tuple[int, int]:
@@ -116,4 +116,4 @@ def _device(name: str, torch: Any, tensor: Any) -> tuple[int, int]:
         return CPU, 0
     if device.type == "cuda":
         return (ROCM if torch.version.hip else CUDA), device.index or 0
-    raise wrong_value(name, f"a tensor on device {device}", "accepted: cpu and cuda devices. Move it to one of those.")
+    raise wrong_kind(name, f"a tensor on device {device}", "accepted: cpu and cuda devices. Move it to one of those.")

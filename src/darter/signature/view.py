@@ -10,6 +10,8 @@ from darter.errors import ArgumentTypeError, ArgumentValueError
 CPU, CUDA, ROCM = 1, 2, 10
 """Device types of DLPack (``DLDeviceType``) that a launch can run on."""
 
+_CUDA_HOST, _ROCM_HOST, _CUDA_MANAGED = 3, 11, 13
+
 DEVICE_NAMES = {CPU: "cpu", CUDA: "cuda", ROCM: "hip"}
 """Backend name per device type."""
 
@@ -79,13 +81,22 @@ def checked_view(
             f"a base address {address:#x} that is no multiple of the item size ({dtype.size_bytes} bytes)",
             "copy it into aligned memory, for example with .copy() or .clone().",
         )
-    if device[0] not in DEVICE_NAMES:
-        raise wrong_value(
+    device_type = folded_device_type(device[0])
+    if device_type not in DEVICE_NAMES:
+        raise wrong_kind(
             name,
-            f"a tensor on device type {device[0]} (DLPack's number)",
+            f"a tensor on device type {device_type} (DLPack's number)",
             "accepted: cpu, cuda, hip. Move it to one of those.",
         )
-    return TensorView(address, dtype, shape, strides, device[0], device[1], readonly)
+    ordinal = 0 if device_type == CPU else device[1]
+    return TensorView(address, dtype, shape, strides, device_type, ordinal, readonly)
+
+
+def folded_device_type(device_type: int) -> int:
+    """Return the device type that a launch goes by: pinned host memory is the CPU's, managed memory its GPU's."""
+    if device_type in (_CUDA_HOST, _ROCM_HOST):
+        return CPU
+    return CUDA if device_type == _CUDA_MANAGED else device_type
 
 
 def element_strides(
