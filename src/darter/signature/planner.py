@@ -108,7 +108,8 @@ def _plan_at(where: str, name: str, annotation: Any, scope: Scope, outer: tuple[
     except Exception as error:
         raise SignatureError(
             f"{where}: the annotation {annotation!r} does not resolve: {type(error).__name__}: {error}. Names in an "
-            "annotation must be bound at run time, in the function's globals or closure."
+            "annotation must be bound at run time, in the function's globals or closure; a name that is local to an "
+            "enclosing function is seen only where annotations are no strings (no `from __future__` import)."
         ) from error
 
 

@@ -38,7 +38,9 @@ def test_tensor_subscript_states_dtype_and_dims(annotation: Any, dtype: Any, dim
     assert annotation == TensorAnnotation(dtype, dims)
 
 
-@pytest.mark.parametrize("items", [(-1,), (True,), (1.0,), ("no name",), ("n", d.f32), (d.f32, "n", ...), (1 << 63,), (d.Scalar,)])
+@pytest.mark.parametrize(
+    "items", [(-1,), (True,), (1.0,), ("no name",), ("n", d.f32), (d.f32, "n", ...), (1 << 63,), (d.Scalar,)]
+)
 def test_tensor_subscript_refuses_what_is_no_extent(items: Any) -> None:
     with pytest.raises(SignatureError, match=r"dt\.Tensor\[\.\.\.\]"):
         Tensor[items]

@@ -30,8 +30,8 @@ def plan_of(annotation: Any, **defaults: Any) -> ParamPlan:
 
 
 class Pair(NamedTuple):
-    left: Tensor["n"]
-    right: Tensor[dt.f32, "n"]
+    left: Tensor[n]
+    right: Tensor[dt.f32, n]
     block: Constexpr[int] = 128
 
 
@@ -56,7 +56,7 @@ class Derived(Config):
 
 class Quantised:
     __jit_fields__ = ("data", "scale")
-    data: Tensor["n"]
+    data: Tensor[n]
 
     def __cache_signature__(self) -> Any:
         return "q8"
@@ -101,7 +101,7 @@ def test_strings_are_evaluated(text: str) -> None:
 
 
 def test_strings_see_closure_before_globals_and_builtins() -> None:
-    def make(Width: Any, int: Any) -> Any:  # noqa: A002
+    def make(Width: Any, int: Any) -> Any:
         def function(x: Width, y: int, z: bool):
             return Width, int
 
@@ -126,7 +126,8 @@ def test_kinds_of_parameters_and_defaults_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("annotation", "optional"), [(Tensor, True), (Constexpr[int], True), (dt.Int32, True), (Stream, False), (Constexpr, False), (Any, False)]
+    ("annotation", "optional"),
+    [(Tensor, True), (Constexpr[int], True), (dt.Int32, True), (Stream, False), (Constexpr, False), (Any, False)],
 )
 def test_a_default_of_none_makes_optional_what_would_refuse_none(annotation: Any, optional: bool) -> None:
     assert plan_of(annotation, default=None).optional is optional

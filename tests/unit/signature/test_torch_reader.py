@@ -67,7 +67,11 @@ def unusual() -> dict[str, Any]:
         "nested": (nested, "nested", ArgumentTypeError),
         "jagged": (jagged, "subclass of torch.Tensor", ArgumentTypeError),
         "complex": (complex64, "x.real", ArgumentTypeError),
-        "conj": (torch.view_as_real(complex64).new_zeros(3, dtype=torch.complex64).conj(), "complex64", ArgumentTypeError),
+        "conj": (
+            torch.view_as_real(complex64).new_zeros(3, dtype=torch.complex64).conj(),
+            "complex64",
+            ArgumentTypeError,
+        ),
         "neg": (complex64.conj().imag, "resolve_neg", ArgumentTypeError),
         "zero": (torch._efficientzerotensor(3), "zero tensor", ArgumentTypeError),
         "freed": (freed, "NULL data", ArgumentValueError),
