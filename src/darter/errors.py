@@ -12,6 +12,10 @@ class DarterError(Exception):
     """Root of everything darter raises."""
 
 
+class ConfigError(DarterError, ValueError):
+    """A setting or an environment variable has a value that is not accepted."""
+
+
 # -- calls ------------------------------------------------------------------------------------------------------------
 
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from darter._native import Guards
 from darter.capture.drift import Drift, drift
-from darter.capture.fingerprint import ABSENT
+from darter.capture.fingerprint import ABSENT, fingerprint
 from darter.capture.path import Path
 from darter.capture.record import CaptureRecord
 from darter.capture.resolve import Resolution, resolve_live
-from darter.capture.steps import Codes, Roots, Watch, roots
+from darter.capture.steps import Codes, Roots, Watch, environment_path, environment_value, roots
 from darter.errors import CaptureRaceError
 
 
@@ -51,19 +51,30 @@ def install(
     function: types.FunctionType,
     owner_class: type | None = None,
     arguments: Mapping[str, type] | None = None,
+    environment: Mapping[str, str | None] | None = None,
 ) -> Guards:
     """Return the guards of ``record``: armed first, then compared with the live program.
 
     The last step before a call state is published.  ``arguments`` are the classes of object arguments by parameter
-    name, as they were given to the recorder.
+    name, as they were given to the recorder.  ``environment`` are variables that the build used beyond the record, with
+    the values that it saw (``darter.config.steering_variables()``): guarded here, but resolved in the primary key and
+    so in no manifest.
 
     Raises:
-        CaptureRaceError: the record does not hold (a captured value changed since it was recorded); nothing is to be
-        published.
+        CaptureRaceError: the record does not hold, because a captured value changed since it was recorded; nothing is
+            to be published.
     """
-    baseline = Baseline(record, roots(function, owner_class, arguments))
+    guarded = CaptureRecord((*record.entries, *_environment_entries(environment or {})))
+    baseline = Baseline(guarded, roots(function, owner_class, arguments))
     guards = Guards(baseline, ABSENT)
     if not guards.holds():
         changes = "; ".join(str(difference) for difference in baseline.differences())
         raise CaptureRaceError(f"captured state changed while '{function.__qualname__}' was being compiled: {changes}")
     return guards
+
+
+def _environment_entries(environment: Mapping[str, str | None]) -> list[tuple[Path, bytes]]:
+    return [
+        (environment_path(name), fingerprint(ABSENT if value is None else environment_value(value)))
+        for name, value in environment.items()
+    ]

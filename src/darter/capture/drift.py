@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from darter.capture.fingerprint import ABSENT
-from darter.capture.path import Path, describe
+from darter.capture.path import ENVIRON_ROOT, Path, describe
 from darter.capture.resolve import Mismatch
 
 _SHOWN_CHARACTERS: Final = 80
@@ -23,13 +23,15 @@ class Drift:
     """One captured value that changed.
 
     ``name`` tells which (``global 'cfg.BLOCK'``), ``where`` the place that reads it (``model.py:12``, empty if there
-    is none), ``old`` and ``new`` the values as text.
+    is none), ``old`` and ``new`` the values as text.  ``is_environment`` tells environment variables apart: those that
+    steer code generation are a part of the key, and their change is no drift to complain about.
     """
 
     name: str
     where: str
     old: str
     new: str
+    is_environment: bool = False
 
     def __str__(self) -> str:
         place = f" in {self.where}" if self.where else ""
@@ -45,9 +47,11 @@ def drift(mismatch: Mismatch, values: Mapping[Path, object], before: Mapping[Pat
     else:
         old = show_fingerprint(old_value) if isinstance(old_value, bytes) and path not in before else show(old_value)
         new = show(mismatch.value)
+    if path[0] == ENVIRON_ROOT[0]:
+        old, new = old.removeprefix("b"), new.removeprefix("b")
     if old == new:
         old, new = f"{old} (before)", f"{new} (another one)"
-    return Drift(describe(path), _where(path, values), old, new)
+    return Drift(describe(path), _where(path, values), old, new, is_environment=path[0] == ENVIRON_ROOT[0])
 
 
 def show(value: object) -> str:

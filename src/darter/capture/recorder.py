@@ -27,7 +27,7 @@ from darter.capture.path import (
 )
 from darter.capture.record import CaptureRecord
 from darter.capture.static import Static
-from darter.capture.steps import read, read_root, roots, step_fingerprint
+from darter.capture.steps import environment_path, read, read_root, roots, step_fingerprint
 from darter.errors import CaptureRaceError, CaptureRefusedError
 
 __all__ = ["Getter", "Recorder"]
@@ -210,7 +210,7 @@ class Recorder:
         """Return an environment variable as it stands in ``os.environ``, or None; either answer is recorded."""
         data = read_root(("environ",), self.roots)
         self._place(data, ENVIRON_ROOT)
-        found = self.step(data, key_step(os.environ.encodekey(name)))
+        found = self.step(data, environment_path(name)[-1])
         return None if found is ABSENT else str(os.environ.decodevalue(found))
 
     # -- snapshots ----------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from darter.capture.fingerprint import ABSENT, code_fingerprint, encode, fingerprint
-from darter.capture.path import Step
+from darter.capture.path import ENVIRON_ROOT, Path, Step, key_step
 from darter.capture.static import Static
 
 Watch = tuple[Any, ...]
@@ -46,6 +46,18 @@ def read_root(step: Step, known: Roots) -> object:
     if step[0] == "import":
         return _imported(str(step[1]), str(step[2]))
     return ABSENT
+
+
+def environment_path(name: str) -> Path:
+    """Return the path of an environment variable."""
+    key: object = os.environ.encodekey(name)
+    return (*ENVIRON_ROOT, key_step(key))
+
+
+def environment_value(text: str) -> object:
+    """Return a variable's text as ``os.environ`` holds it (bytes on POSIX)."""
+    held: object = os.environ.encodevalue(text)
+    return held
 
 
 def _imported(module: str, qualname: str) -> object:

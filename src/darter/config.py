@@ -1,0 +1,163 @@
+"""The environment and the process's settings: what steers code generation, what does not, and what drift does.
+
+Variables that steer code generation (:data:`STEERING`, a closed list) are live: a store into ``os.environ`` counts at
+the next call.  They enter a key as what they resolve to, never as the text that they were given as.  All others are
+read when the thing that they configure is first needed (:meth:`Config.from_environment`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from darter.errors import ConfigError
+
+OnDrift = Literal["raise", "recompile"]
+
+STEERING: Final = ("DARTER_ARCH", "DARTER_BOUNDS_CHECK", "DARTER_INTERPRET")
+"""Every environment variable that steers code generation."""
+
+LOG_TOPICS: Final = frozenset({"recompiles", "store"})
+DUMP_STAGES: Final = frozenset({"ir", "llvm", "asm"})
+
+_TRUE: Final = frozenset({"1", "true", "yes", "on"})
+_FALSE: Final = frozenset({"", "0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True)
+class Steering:
+    """What the variables of :data:`STEERING` resolve to.
+
+    ``arch`` is the architecture asked for (``DARTER_ARCH``; None: found on the machine), ``bounds_check`` whether
+    accesses are checked (``DARTER_BOUNDS_CHECK``), ``interpret`` whether kernels run in the interpreter
+    (``DARTER_INTERPRET``).
+    """
+
+    arch: str | None = None
+    bounds_check: bool = False
+    interpret: bool = False
+
+
+def steering_variables(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """Return the variables of :data:`STEERING` as they stand, None where one is unset."""
+    source = os.environ if environ is None else environ
+    return {name: source.get(name) for name in STEERING}
+
+
+def resolve_steering(variables: Mapping[str, str | None]) -> Steering:
+    """Return what ``variables`` ask for.
+
+    Raises:
+        ConfigError: a value is none of those accepted.
+    """
+    return Steering(
+        arch=variables.get("DARTER_ARCH") or None,
+        bounds_check=_boolean("DARTER_BOUNDS_CHECK", variables.get("DARTER_BOUNDS_CHECK")),
+        interpret=_boolean("DARTER_INTERPRET", variables.get("DARTER_INTERPRET")),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The environment variables that do not steer code generation.
+
+    ``cache_dir`` names the store (``DARTER_CACHE_DIR``; None: the user's cache directory), ``log`` the topics that go
+    to stderr (``DARTER_LOG``), ``dump`` the stages written to ``dump_dir`` (``DARTER_DUMP``, ``DARTER_DUMP_DIR``),
+    ``lock_timeout_s`` the longest wait for another process's compile in seconds (``DARTER_LOCK_TIMEOUT``),
+    ``verify_keys`` whether both keys are compared on every call (``DARTER_VERIFY_KEYS``), ``num_threads`` the CPU
+    threads of a launch (``DARTER_NUM_THREADS``; None: all that OpenMP offers).
+    """
+
+    cache_dir: str | None = None
+    log: frozenset[str] = frozenset()
+    dump: frozenset[str] = frozenset()
+    dump_dir: str = "darter-dump"
+    lock_timeout_s: float = 60.0
+    verify_keys: bool = False
+    num_threads: int | None = None
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Config:
+        """Return the configuration as the environment stands.
+
+        Raises:
+            ConfigError: a value is none of those accepted.
+        """
+        source = os.environ if environ is None else environ
+        timeout = _number("DARTER_LOCK_TIMEOUT", source.get("DARTER_LOCK_TIMEOUT"), minimum=0.0)
+        threads = _number("DARTER_NUM_THREADS", source.get("DARTER_NUM_THREADS"), minimum=1.0)
+        return cls(
+            cache_dir=source.get("DARTER_CACHE_DIR") or None,
+            log=_names("DARTER_LOG", source.get("DARTER_LOG"), LOG_TOPICS),
+            dump=_names("DARTER_DUMP", source.get("DARTER_DUMP"), DUMP_STAGES),
+            dump_dir=source.get("DARTER_DUMP_DIR") or "darter-dump",
+            lock_timeout_s=60.0 if timeout is None else timeout,
+            verify_keys=_boolean("DARTER_VERIFY_KEYS", source.get("DARTER_VERIFY_KEYS")),
+            num_threads=None if threads is None else int(threads),
+        )
+
+
+class ProcessSettings:
+    """What a program sets for its whole process: ``dt.config``."""
+
+    __slots__ = ("_on_drift",)
+
+    def __init__(self) -> None:
+        self._on_drift: OnDrift = "raise"
+
+    @property
+    def on_drift(self) -> OnDrift:
+        """What a call does when captured state has changed: ``"raise"`` (the default) or ``"recompile"`` (for
+        notebooks).
+
+        A function's own ``@dt.jit(on_drift=...)`` goes before it.
+        """
+        return self._on_drift
+
+    @on_drift.setter
+    def on_drift(self, value: OnDrift) -> None:
+        self._on_drift = checked_on_drift(value)
+
+
+process: Final = ProcessSettings()
+"""The settings of this process, public as ``dt.config``."""
+
+
+def checked_on_drift(value: object) -> OnDrift:
+    """Return ``value`` if it is a way to treat drift; raises ``ConfigError`` otherwise."""
+    if value == "raise":
+        return "raise"
+    if value == "recompile":
+        return "recompile"
+    raise ConfigError(f"on_drift is {value!r}; accepted are 'raise' and 'recompile'")
+
+
+def _boolean(name: str, text: str | None) -> bool:
+    lowered = (text or "").strip().lower()
+    if lowered in _TRUE:
+        return True
+    if lowered in _FALSE:
+        return False
+    raise ConfigError(f"environment variable {name} is {text!r}; accepted are 1, true, yes, on and 0, false, no, off")
+
+
+def _number(name: str, text: str | None, *, minimum: float) -> float | None:
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = minimum - 1
+    if not minimum <= number < float("inf"):
+        raise ConfigError(f"environment variable {name} is {text!r}; accepted are numbers from {minimum:g} up")
+    return number
+
+
+def _names(name: str, text: str | None, accepted: frozenset[str]) -> frozenset[str]:
+    found = frozenset(part.strip() for part in (text or "").split(",") if part.strip())
+    if not found <= accepted:
+        unknown = ", ".join(sorted(found - accepted))
+        raise ConfigError(f"environment variable {name} names {unknown}; accepted are {', '.join(sorted(accepted))}")
+    return found
