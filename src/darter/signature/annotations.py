@@ -5,8 +5,9 @@ Two spellings mean the same::
     x: dt.Tensor[dt.bf16, "T", "H", 512]
     x: Annotated[dt.Tensor, dt.bf16, "T", "H", 512]
 
-The first is the short one; mypy takes the quoted names for forward references (and ruff's F821 for undefined names), so
-code that is type-checked uses the second, which both accept.  ``dt.Constexpr[int]`` is an ``int`` to a type checker.
+The first is the short one; mypy and ruff take its quoted names for forward references (ruff's F821 reports them, and
+UP037 strips the quotes), so code that is checked uses the second, which both accept.  ``dt.Constexpr[int]`` is an
+``int`` to a type checker.
 """
 
 from __future__ import annotations

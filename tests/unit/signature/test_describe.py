@@ -35,8 +35,8 @@ class Color(enum.IntEnum):
 
 
 class Pair(NamedTuple):
-    left: Tensor[n]
-    right: Tensor[n]
+    left: Tensor["n"]
+    right: Tensor["n"]
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ def test_refusals_name_the_argument(annotation: Any, value: Any, error: type[Exc
 
 
 def test_contracts_hold_across_arguments_and_nested_ones() -> None:
-    def function(x: Tensor[n], pair: Pair): ...
+    def function(x: Tensor["n"], pair: Pair): ...
 
     plan = plan_signature(function, owner=False)
     assert [t.name for t in describe(plan, (X[0], Pair(X[1], X[2]))).tensors] == ["x", "pair.left", "pair.right"]

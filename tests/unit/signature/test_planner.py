@@ -30,8 +30,8 @@ def plan_of(annotation: Any, **defaults: Any) -> ParamPlan:
 
 
 class Pair(NamedTuple):
-    left: Tensor[n]
-    right: Tensor[dt.f32, n]
+    left: Tensor["n"]
+    right: Tensor[dt.f32, "n"]
     block: Constexpr[int] = 128
 
 
@@ -56,7 +56,7 @@ class Derived(Config):
 
 class Quantised:
     __jit_fields__ = ("data", "scale")
-    data: Tensor[n]
+    data: Tensor["n"]
 
     def __cache_signature__(self) -> Any:
         return "q8"
@@ -186,6 +186,7 @@ def test_owner_makes_the_first_parameter_self_whatever_it_says() -> None:
         (3, "means nothing"),
         ("OnlyForCheckers", "does not resolve"),
         ("Tensor[", "does not resolve"),
+        ("Tensor[n]", 'quoted: dt.Tensor["n"]'),
     ],
 )
 def test_other_annotations_are_refused_by_function_and_parameter(annotation: Any, said: str) -> None:
