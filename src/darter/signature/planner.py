@@ -108,8 +108,8 @@ def _plan_at(where: str, name: str, annotation: Any, scope: Scope, outer: tuple[
     except NameError as error:
         raise SignatureError(
             f"{where}: the annotation {annotation!r} does not resolve: {error}. Names in an annotation must be bound "
-            "at run time, in the function's globals or closure; a name local to an enclosing function is seen only where "
-            "annotations are no strings (no `from __future__` import). Names of dimensions are quoted: "
+            "at run time, in the function's globals or closure; a name local to an enclosing function is seen only "
+            "where annotations are no strings (no `from __future__` import). Names of dimensions are quoted: "
             'dt.Tensor["n"].'
         ) from error
     except Exception as error:
