@@ -1,47 +1,396 @@
 #include "call_state.hpp"
 
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "errors.hpp"
+#include "kernel_handle.hpp"
+#include "program.hpp"
+#include "python_ref.hpp"
+#include "value_text.hpp"
+
 namespace darter {
+
+namespace {
+
+// What a call state holds besides its Python header. The kernels hold their code; `owner` is whatever else must live as long.
+struct CallStateBody {
+  std::unique_ptr<Program> program;
+  std::vector<KernelHandle*> kernels;  // strong
+  std::vector<int> message_sites;      // first site of each kernel's messages
+  std::vector<int> written;
+  PythonRef owner;
+  PythonRef guards;
+  PythonRef cold_errors;
+};
+
+}  // namespace
 
 struct CallState {
   PyObject_HEAD;
-  PyObject* guards;
+  CallStateBody body;
 };
 
 PyTypeObject* CallState_Type = nullptr;
 
-int call_state_register_count(const CallState*) { return 256; }
-int call_state_slot_count(const CallState*) { return 64; }
-int call_state_run(CallState*, uint64_t*, void*) { return 0; }
-PyObject* call_state_guards(const CallState* state) { return state->guards; }
-const int* call_state_written(const CallState*, int* count) {
-  *count = 0;
-  return nullptr;
+int call_state_register_count(const CallState* state) { return static_cast<int>(state->body.program->registers); }
+
+int call_state_slot_count(const CallState* state) { return static_cast<int>(state->body.program->slots); }
+
+PyObject* call_state_guards(const CallState* state) { return state->body.guards.get(); }
+
+const int* call_state_written(const CallState* state, int* count) {
+  *count = static_cast<int>(state->body.written.size());
+  return state->body.written.data();
 }
 
 namespace {
 
-PyObject* call_state_new(PyTypeObject* type, PyObject*, PyObject*) { return type->tp_alloc(type, 0); }
+// Sets the exception that `cold_errors(kind, exception, message, site)` returns; without such a callable, the named one with the message.
+[[gnu::cold]] int raise_cold(const CallStateBody& body, const char* kind, const std::string& exception, PyObject* message, int site) {
+  if (message == nullptr) return -1;
+  if (!body.cold_errors) {
+    PythonRef cls(exception_class(exception.c_str()));
+    if (cls) PyErr_SetObject(cls.get(), message);
+    return -1;
+  }
+  PythonRef error(PyObject_CallFunction(body.cold_errors.get(), "ssOi", kind, exception.c_str(), message, site));
+  if (!error) return -1;
+  if (!PyExceptionInstance_Check(error.get())) {
+    PyErr_Format(PyExc_SystemError, "darter: cold_errors returned a %s instead of an exception", Py_TYPE(error.get())->tp_name);
+    return -1;
+  }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  return -1;
+}
+
+[[gnu::cold]] int raise_cold(const CallStateBody& body, const char* kind, const char* exception, const std::string& message, int site) {
+  // Pieces of messages come from source files, where lone surrogates are possible.
+  PythonRef text(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogatepass"));
+  return raise_cold(body, kind, std::string(exception), text.get(), site);
+}
+
+const char* operator_text(Opcode op) {
+  switch (op) {
+    case Opcode::kAdd:
+      return "+";
+    case Opcode::kSub:
+    case Opcode::kNeg:
+      return "-";
+    case Opcode::kMul:
+      return "*";
+    case Opcode::kFloorDiv:
+      return "//";
+    case Opcode::kMod:
+      return "%";
+    case Opcode::kShl:
+      return "<<";
+    case Opcode::kAbs:
+      return "abs";
+    default:
+      return "?";
+  }
+}
+
+// The failed instruction as an expression over the values that it met.
+std::string expression(const Instruction& i, const uint64_t* registers) {
+  const std::string a = value_text(i.dtype, registers[i.a]);
+  if (i.op == Opcode::kAbs) return "abs(" + a + ")";
+  if (i.op == Opcode::kNeg) return "-(" + a + ")";
+  return a + " " + operator_text(i.op) + " " + value_text(i.dtype, registers[i.b]);
+}
+
+[[gnu::cold]] int raise_arithmetic(const CallStateBody& body, const RunResult& result, const uint64_t* registers) {
+  const Instruction& i = *result.instruction;
+  std::string message;
+  if (result.end == RunEnd::kOutOfRange) {
+    message = value_text(i.from, registers[i.a]) + " does not fit in " + dtype_name(i.dtype);
+  } else if (result.end == RunEnd::kDivisionByZero) {
+    message = "division by zero: " + expression(i, registers);
+  } else {
+    message = std::string(dtype_name(i.dtype)) + " overflow: " + expression(i, registers);
+  }
+  return raise_cold(body, "arithmetic", "LauncherArithmeticError", message, i.site);
+}
+
+[[gnu::cold]] int raise_grid(const CallStateBody& body, const LaunchSpec& spec, const uint64_t* registers) {
+  const char* name = PyUnicode_AsUTF8(body.kernels[spec.kernel]->name);
+  if (name == nullptr) return -1;
+  const std::string launch = std::string("launch of '") + name + "': ";
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto extent = static_cast<int64_t>(registers[spec.grid[axis]]);
+    if (extent >= 0 && extent <= kGridLimits[axis]) continue;
+    return raise_cold(body, "grid", "GridError",
+                      launch + "grid " + "xyz"[axis] + " is " + std::to_string(extent) + "; it must be between 0 and " +
+                          std::to_string(kGridLimits[axis]),
+                      spec.site);
+  }
+  return raise_cold(body, "grid", "GridError",
+                    launch + "dynamic shared memory is " + std::to_string(static_cast<int64_t>(registers[spec.shared_bytes])) +
+                        " bytes; it must be between 0 and " + std::to_string(kMaxSharedBytes),
+                    spec.site);
+}
+
+[[gnu::cold]] int raise_user(const CallStateBody& body, const RaiseSpec& spec, const uint64_t* registers) {
+  std::vector<std::string> values;
+  values.reserve(spec.operands.size());
+  for (const RaiseOperand& operand : spec.operands) values.push_back(value_text(operand.dtype, registers[operand.reg]));
+  return raise_cold(body, "raise", spec.exception.c_str(), message_text(spec.pieces, values), spec.site);
+}
+
+// Takes the exception that is set; 3.12 deprecated the old way.
+PythonRef take_exception() {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PythonRef(PyErr_GetRaisedException());
+#else
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback != nullptr) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return PythonRef(value);
+#endif
+}
+
+// A kernel handle reports a failed assertion as DeviceAssertError(message, message_index); everything else stays as it is.
+[[gnu::cold]] int raise_from_kernel(const CallStateBody& body, const LaunchSpec& spec) {
+  PythonRef error = take_exception();
+  PythonRef cls(exception_class("DeviceAssertError"));
+  if (!cls) return -1;
+  PythonRef args(error && Py_IS_TYPE(error.get(), reinterpret_cast<PyTypeObject*>(cls.get()))
+                     ? PyObject_GetAttrString(error.get(), "args")
+                     : nullptr);
+  if (args && PyTuple_Check(args.get()) && PyTuple_GET_SIZE(args.get()) == 2) {
+    const long index = PyLong_AsLong(PyTuple_GET_ITEM(args.get(), 1));
+    return raise_cold(body, "assert", std::string("DeviceAssertError"), PyTuple_GET_ITEM(args.get(), 0),
+                      body.message_sites[spec.kernel] + static_cast<int>(index));
+  }
+  if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  return -1;
+}
+
+[[gnu::cold]] int raise_run(const CallStateBody& body, const RunResult& result, const uint64_t* registers) {
+  const Program& program = *body.program;
+  const uint16_t index = result.instruction->a;
+  switch (result.end) {
+    case RunEnd::kRaise:
+      return raise_user(body, program.raises[index], registers);
+    case RunEnd::kBadGrid:
+    case RunEnd::kBadShared:
+      return raise_grid(body, program.launches[index], registers);
+    case RunEnd::kException:
+      return raise_from_kernel(body, program.launches[index]);
+    default:
+      return raise_arithmetic(body, result, registers);
+  }
+}
+
+}  // namespace
+
+int call_state_run(CallState* state, uint64_t* registers, void* stream) {
+  const CallStateBody& body = state->body;
+  const RunResult result = run_program(*body.program, body.kernels.data(), registers, stream);
+  if (__builtin_expect(result.end == RunEnd::kDone, 1)) return 0;
+  return raise_run(body, result, registers);
+}
+
+namespace {
+
+bool read_program(CallStateBody* body, PyObject* bytes) {
+  std::string problem;
+  body->program = decode_program(reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)),
+                                 static_cast<size_t>(PyBytes_GET_SIZE(bytes)), &problem);
+  if (body->program == nullptr) raise_error("ArtifactError", "launch program is damaged: %s", problem.c_str());
+  return body->program != nullptr;
+}
+
+bool read_kernels(CallStateBody* body, PyObject* kernels) {
+  PythonRef items(PySequence_Fast(kernels, "kernels must be a sequence of KernelHandle"));
+  if (!items) return false;
+  int site = body->program->sites;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (!PyObject_TypeCheck(item, KernelHandle_Type)) {
+      PyErr_Format(PyExc_TypeError, "kernels[%zd] must be a KernelHandle, not %s", i, Py_TYPE(item)->tp_name);
+      return false;
+    }
+    auto* handle = reinterpret_cast<KernelHandle*>(Py_NewRef(item));
+    body->kernels.push_back(handle);
+    body->message_sites.push_back(site);
+    site += handle->message_count;
+  }
+  return true;
+}
+
+// The launches must fit the kernels: a kernel reads as many parameters as it has.
+bool check_launches(const CallStateBody& body) {
+  for (const LaunchSpec& spec : body.program->launches) {
+    if (spec.kernel >= body.kernels.size()) {
+      raise_error("ArtifactError", "launch program is damaged: it launches kernel %u of %zu", spec.kernel, body.kernels.size());
+      return false;
+    }
+    const KernelHandle& kernel = *body.kernels[spec.kernel];
+    if (spec.arguments.size() != static_cast<size_t>(kernel.parameter_count)) {
+      raise_error("ArtifactError", "launch program is damaged: kernel %U takes %d parameters and is given %zu", kernel.name,
+                  kernel.parameter_count, spec.arguments.size());
+      return false;
+    }
+    for (int axis = 0; axis < 3; ++axis) {
+      if (spec.block[axis] == kernel.block[axis]) continue;
+      raise_error("ArtifactError", "launch program is damaged: kernel %U has another block than its launch", kernel.name);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool read_written(CallStateBody* body, PyObject* written) {
+  PythonRef items(PySequence_Fast(written, "written must be a sequence of int"));
+  if (!items) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    const long number = PyLong_AsLong(PySequence_Fast_GET_ITEM(items.get(), i));
+    if (number == -1 && PyErr_Occurred() != nullptr) return false;
+    if (number < 0 || number > INT32_MAX) {
+      PyErr_Format(PyExc_ValueError, "written[%zd] is %ld, which is no argument number", i, number);
+      return false;
+    }
+    body->written.push_back(static_cast<int>(number));
+  }
+  return true;
+}
+
+PyObject* call_state_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* const kNames[] = {"program", "kernels", "owner", "guards", "written", "cold_errors", nullptr};
+  PyObject *program = nullptr, *kernels = nullptr, *owner = nullptr, *guards = nullptr, *written = nullptr, *cold = nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "SOOOOO:CallState", const_cast<char**>(kNames), &program, &kernels, &owner, &guards, &written,
+                                  &cold) == 0) {
+    return nullptr;
+  }
+  CallStateBody body;
+  body.owner = PythonRef::borrow(owner);
+  body.guards = PythonRef::borrow(guards == Py_None ? nullptr : guards);
+  body.cold_errors = PythonRef::borrow(cold == Py_None ? nullptr : cold);
+  const bool read = read_program(&body, program) && read_kernels(&body, kernels) && check_launches(body) && read_written(&body, written);
+  PyObject* self = read ? type->tp_alloc(type, 0) : nullptr;
+  if (self == nullptr) {
+    for (KernelHandle* kernel : body.kernels) Py_DECREF(kernel);
+    return nullptr;
+  }
+  new (&reinterpret_cast<CallState*>(self)->body) CallStateBody(std::move(body));
+  return self;
+}
+
+int call_state_traverse(PyObject* self, visitproc visit, void* arg) {
+  const CallStateBody& body = reinterpret_cast<CallState*>(self)->body;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(body.owner.get());
+  Py_VISIT(body.guards.get());
+  Py_VISIT(body.cold_errors.get());
+  return 0;
+}
+
+// Kernels and owner stay until the end: something that the collector finalises later may still run the program.
+int call_state_clear(PyObject* self) {
+  CallStateBody& body = reinterpret_cast<CallState*>(self)->body;
+  body.guards = PythonRef();
+  body.cold_errors = PythonRef();
+  return 0;
+}
 
 void call_state_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  CallStateBody& body = reinterpret_cast<CallState*>(self)->body;
+  for (KernelHandle* kernel : body.kernels) Py_DECREF(kernel);
+  body.~CallStateBody();
   type->tp_free(self);
   Py_DECREF(type);
 }
 
+bool read_slots(PyObject* slots, std::vector<uint64_t>* registers, Py_ssize_t expected) {
+  PythonRef items(PySequence_Fast(slots, "slots must be a sequence of int"));
+  if (!items) return false;
+  if (PySequence_Fast_GET_SIZE(items.get()) != expected) {
+    PyErr_Format(PyExc_ValueError, "the program has %zd slots, got %zd", expected, PySequence_Fast_GET_SIZE(items.get()));
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < expected; ++i) {
+    PythonRef number(PyNumber_Index(PySequence_Fast_GET_ITEM(items.get(), i)));
+    if (!number) return false;
+    (*registers)[static_cast<size_t>(i)] = PyLong_AsUnsignedLongLongMask(number.get());
+    if (PyErr_Occurred() != nullptr) return false;
+  }
+  return true;
+}
+
+PyObject* call_state_run_method(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* const kNames[] = {"slots", "stream", nullptr};
+  PyObject* slots = nullptr;
+  unsigned long long stream = 0;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|K:run", const_cast<char**>(kNames), &slots, &stream) == 0) return nullptr;
+  auto* state = reinterpret_cast<CallState*>(self);
+  std::vector<uint64_t> registers(static_cast<size_t>(call_state_register_count(state)) + 1);
+  if (!read_slots(slots, &registers, call_state_slot_count(state))) return nullptr;
+  if (call_state_run(state, registers.data(), reinterpret_cast<void*>(stream)) != 0) return nullptr;
+  Py_RETURN_NONE;
+}
+
+PyObject* call_state_get_guards(PyObject* self, void*) {
+  PyObject* guards = call_state_guards(reinterpret_cast<CallState*>(self));
+  return Py_NewRef(guards != nullptr ? guards : Py_None);
+}
+
+PyObject* call_state_get_owner(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<CallState*>(self)->body.owner.get()); }
+
+PyObject* call_state_get_written(PyObject* self, void*) {
+  int count = 0;
+  const int* written = call_state_written(reinterpret_cast<CallState*>(self), &count);
+  PyObject* tuple = PyTuple_New(count);
+  for (int i = 0; tuple != nullptr && i < count; ++i) {
+    PyObject* number = PyLong_FromLong(written[i]);
+    if (number == nullptr) Py_CLEAR(tuple);
+    if (tuple != nullptr) PyTuple_SET_ITEM(tuple, i, number);
+  }
+  return tuple;
+}
+
+PyMethodDef call_state_methods[] = {
+    {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_state_run_method)), METH_VARARGS | METH_KEYWORDS,
+     "run(slots, stream=0)\n--\n\nRun the launch program over the argument slots, each an int taken modulo 2**64."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyGetSetDef call_state_getters[] = {
+    {"guards", call_state_get_guards, nullptr, "The guards given at creation, or None.", nullptr},
+    {"owner", call_state_get_owner, nullptr, "What keeps the code alive.", nullptr},
+    {"written", call_state_get_written, nullptr, "Numbers of the arguments that the kernels write.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr},
+};
+
 PyType_Slot call_state_slots[] = {
+    {Py_tp_doc, const_cast<char*>("CallState(program, kernels, owner, guards, written, cold_errors)\n--\n\n"
+                                  "A loaded launch program, ready to run for one key.")},
     {Py_tp_new, reinterpret_cast<void*>(call_state_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(call_state_dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(call_state_traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(call_state_clear)},
+    {Py_tp_methods, call_state_methods},
+    {Py_tp_getset, call_state_getters},
     {0, nullptr},
 };
 
-PyType_Spec call_state_spec = {"darter._native.CallState", sizeof(CallState), 0, Py_TPFLAGS_DEFAULT, call_state_slots};
+PyType_Spec call_state_spec = {
+    "darter._native.CallState", sizeof(CallState), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, call_state_slots,
+};
 
 }  // namespace
 
 bool register_call_state(PyObject* module) {
   CallState_Type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&call_state_spec));
-  return CallState_Type != nullptr &&
-         PyModule_AddObjectRef(module, "CallState", reinterpret_cast<PyObject*>(CallState_Type)) == 0;
+  return CallState_Type != nullptr && PyModule_AddObjectRef(module, "CallState", reinterpret_cast<PyObject*>(CallState_Type)) == 0;
 }
 
 }  // namespace darter

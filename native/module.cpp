@@ -3,8 +3,12 @@
 #include <Python.h>
 
 #include "call_state.hpp"
+#include "cpu_kernel.hpp"
+#include "cpu_runner.hpp"
 #include "dict_watch.hpp"
 #include "guards.hpp"
+#include "kernel_handle.hpp"
+#include "object_loader.hpp"
 
 namespace {
 
@@ -16,9 +20,15 @@ using Register = bool (*)(PyObject* module);
 
 // In order of dependence: a part may use the types of those before it.
 constexpr Register PARTS[] = {
+    // clang-format off
     darter::register_dict_watch,
     darter::register_guards,
+    darter::register_kernel_handle,
+    darter::register_object_loader,
+    darter::register_cpu_runner,
+    darter::register_cpu_kernel,
     darter::register_call_state,
+    // clang-format on
 };
 
 }  // namespace

@@ -23,6 +23,11 @@ class Opcode(enum.IntEnum):
     ``MOVE``: dst = a.  Arithmetic and comparison: dst = a op b in ``dtype``.  ``CAST``: dst = a (of type ``b``, a dtype
     code) as ``dtype``.  ``SELECT``: dst = a ? b : c.  ``JUMP``: to instruction ``c``; ``JUMP_UNLESS``: when a is false.
     ``RAISE``: raise ``raises[a]``.  ``LAUNCH``: run ``launches[a]``.  ``RETURN`` ends the program.
+    ``FMA``: dst = a·b + c, rounded once.  ``MATH``: dst = f(a), where ``b`` is 0 for the square root, 1 floor, 2 ceil,
+    3 trunc, 4 rint.
+
+    A ``CAST`` between integers that loses value is an error, unless its site is -1: the compiler's own narrowing
+    truncates.  ``SHL`` that shifts out value bits is an overflow.
     """
 
     RETURN = 0
@@ -56,6 +61,8 @@ class Opcode(enum.IntEnum):
     RAISE = 28
     LAUNCH = 29
     BITCAST = 30
+    FMA = 31
+    MATH = 32
 
 
 @dataclass(frozen=True, slots=True)
