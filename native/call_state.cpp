@@ -15,7 +15,8 @@ namespace darter {
 
 namespace {
 
-// What a call state holds besides its Python header. The kernels hold their code; `owner` is whatever else must live as long.
+// What a call state holds besides its Python header. The kernels hold their code; `owner` is whatever else must live as
+// long.
 struct CallStateBody {
   std::unique_ptr<Program> program;
   std::vector<KernelHandle*> kernels;  // strong
@@ -48,8 +49,10 @@ const int* call_state_written(const CallState* state, int* count) {
 
 namespace {
 
-// Sets the exception that `cold_errors(kind, exception, message, site)` returns; without such a callable, the named one with the message.
-[[gnu::cold]] int raise_cold(const CallStateBody& body, const char* kind, const std::string& exception, PyObject* message, int site) {
+// Sets the exception that `cold_errors(kind, exception, message, site)` returns; without such a callable, the named one
+// with the message.
+[[gnu::cold]] int raise_cold(const CallStateBody& body, const char* kind, const std::string& exception,
+                             PyObject* message, int site) {
   if (message == nullptr) return -1;
   if (!body.cold_errors) {
     PythonRef cls(exception_class(exception.c_str()));
@@ -59,14 +62,16 @@ namespace {
   PythonRef error(PyObject_CallFunction(body.cold_errors.get(), "ssOi", kind, exception.c_str(), message, site));
   if (!error) return -1;
   if (!PyExceptionInstance_Check(error.get())) {
-    PyErr_Format(PyExc_SystemError, "darter: cold_errors returned a %s instead of an exception", Py_TYPE(error.get())->tp_name);
+    PyErr_Format(PyExc_SystemError, "darter: cold_errors returned a %s instead of an exception",
+                 Py_TYPE(error.get())->tp_name);
     return -1;
   }
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   return -1;
 }
 
-[[gnu::cold]] int raise_cold(const CallStateBody& body, const char* kind, const char* exception, const std::string& message, int site) {
+[[gnu::cold]] int raise_cold(const CallStateBody& body, const char* kind, const char* exception,
+                             const std::string& message, int site) {
   // Pieces of messages come from source files, where lone surrogates are possible.
   PythonRef text(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "surrogatepass"));
   return raise_cold(body, kind, std::string(exception), text.get(), site);
@@ -128,7 +133,8 @@ std::string expression(const Instruction& i, const uint64_t* registers) {
                       spec.site);
   }
   return raise_cold(body, "grid", "GridError",
-                    launch + "dynamic shared memory is " + std::to_string(static_cast<int64_t>(registers[spec.shared_bytes])) +
+                    launch + "dynamic shared memory is " +
+                        std::to_string(static_cast<int64_t>(registers[spec.shared_bytes])) +
                         " bytes; it must be between 0 and " + std::to_string(kMaxSharedBytes),
                     spec.site);
 }
@@ -155,7 +161,8 @@ PythonRef take_exception() {
 #endif
 }
 
-// A kernel handle reports a failed assertion as DeviceAssertError(message, message_index); everything else stays as it is.
+// A kernel handle reports a failed assertion as DeviceAssertError(message, message_index); everything else stays as it
+// is.
 [[gnu::cold]] int raise_from_kernel(const CallStateBody& body, const LaunchSpec& spec) {
   PythonRef error = take_exception();
   PythonRef cls(exception_class("DeviceAssertError"));
@@ -229,18 +236,20 @@ bool read_kernels(CallStateBody* body, PyObject* kernels) {
 bool check_launches(const CallStateBody& body) {
   for (const LaunchSpec& spec : body.program->launches) {
     if (spec.kernel >= body.kernels.size()) {
-      raise_error("ArtifactError", "launch program is damaged: it launches kernel %u of %zu", spec.kernel, body.kernels.size());
+      raise_error("ArtifactError", "launch program is damaged: it launches kernel %u of %zu", spec.kernel,
+                  body.kernels.size());
       return false;
     }
     const KernelHandle& kernel = *body.kernels[spec.kernel];
     if (spec.arguments.size() != static_cast<size_t>(kernel.parameter_count)) {
-      raise_error("ArtifactError", "launch program is damaged: kernel %U takes %d parameters and is given %zu", kernel.name,
-                  kernel.parameter_count, spec.arguments.size());
+      raise_error("ArtifactError", "launch program is damaged: kernel %U takes %d parameters and is given %zu",
+                  kernel.name, kernel.parameter_count, spec.arguments.size());
       return false;
     }
     for (int axis = 0; axis < 3; ++axis) {
       if (spec.block[axis] == kernel.block[axis]) continue;
-      raise_error("ArtifactError", "launch program is damaged: kernel %U has another block than its launch", kernel.name);
+      raise_error("ArtifactError", "launch program is damaged: kernel %U has another block than its launch",
+                  kernel.name);
       return false;
     }
   }
@@ -264,16 +273,18 @@ bool read_written(CallStateBody* body, PyObject* written) {
 
 PyObject* call_state_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* const kNames[] = {"program", "kernels", "owner", "guards", "written", "cold_errors", nullptr};
-  PyObject *program = nullptr, *kernels = nullptr, *owner = nullptr, *guards = nullptr, *written = nullptr, *cold = nullptr;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "SOOOOO:CallState", const_cast<char**>(kNames), &program, &kernels, &owner, &guards, &written,
-                                  &cold) == 0) {
+  PyObject *program = nullptr, *kernels = nullptr, *owner = nullptr, *guards = nullptr, *written = nullptr,
+           *cold = nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "SOOOOO:CallState", const_cast<char**>(kNames), &program, &kernels,
+                                  &owner, &guards, &written, &cold) == 0) {
     return nullptr;
   }
   CallStateBody body;
   body.owner = PythonRef::borrow(owner);
   body.guards = PythonRef::borrow(guards == Py_None ? nullptr : guards);
   body.cold_errors = PythonRef::borrow(cold == Py_None ? nullptr : cold);
-  const bool read = read_program(&body, program) && read_kernels(&body, kernels) && check_launches(body) && read_written(&body, written);
+  const bool read = read_program(&body, program) && read_kernels(&body, kernels) && check_launches(body) &&
+                    read_written(&body, written);
   PyObject* self = read ? type->tp_alloc(type, 0) : nullptr;
   if (self == nullptr) {
     for (KernelHandle* kernel : body.kernels) Py_DECREF(kernel);
@@ -314,7 +325,8 @@ bool read_slots(PyObject* slots, std::vector<uint64_t>* registers, Py_ssize_t ex
   PythonRef items(PySequence_Fast(slots, "slots must be a sequence of int"));
   if (!items) return false;
   if (PySequence_Fast_GET_SIZE(items.get()) != expected) {
-    PyErr_Format(PyExc_ValueError, "the program has %zd slots, got %zd", expected, PySequence_Fast_GET_SIZE(items.get()));
+    PyErr_Format(PyExc_ValueError, "the program has %zd slots, got %zd", expected,
+                 PySequence_Fast_GET_SIZE(items.get()));
     return false;
   }
   for (Py_ssize_t i = 0; i < expected; ++i) {
@@ -330,7 +342,8 @@ PyObject* call_state_run_method(PyObject* self, PyObject* args, PyObject* kwargs
   static const char* const kNames[] = {"slots", "stream", nullptr};
   PyObject* slots = nullptr;
   unsigned long long stream = 0;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|K:run", const_cast<char**>(kNames), &slots, &stream) == 0) return nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|K:run", const_cast<char**>(kNames), &slots, &stream) == 0)
+    return nullptr;
   auto* state = reinterpret_cast<CallState*>(self);
   std::vector<uint64_t> registers(static_cast<size_t>(call_state_register_count(state)) + 1);
   if (!read_slots(slots, &registers, call_state_slot_count(state))) return nullptr;
@@ -343,7 +356,9 @@ PyObject* call_state_get_guards(PyObject* self, void*) {
   return Py_NewRef(guards != nullptr ? guards : Py_None);
 }
 
-PyObject* call_state_get_owner(PyObject* self, void*) { return Py_NewRef(reinterpret_cast<CallState*>(self)->body.owner.get()); }
+PyObject* call_state_get_owner(PyObject* self, void*) {
+  return Py_NewRef(reinterpret_cast<CallState*>(self)->body.owner.get());
+}
 
 PyObject* call_state_get_written(PyObject* self, void*) {
   int count = 0;
@@ -383,14 +398,19 @@ PyType_Slot call_state_slots[] = {
 };
 
 PyType_Spec call_state_spec = {
-    "darter._native.CallState", sizeof(CallState), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, call_state_slots,
+    "darter._native.CallState",
+    sizeof(CallState),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    call_state_slots,
 };
 
 }  // namespace
 
 bool register_call_state(PyObject* module) {
   CallState_Type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&call_state_spec));
-  return CallState_Type != nullptr && PyModule_AddObjectRef(module, "CallState", reinterpret_cast<PyObject*>(CallState_Type)) == 0;
+  return CallState_Type != nullptr &&
+         PyModule_AddObjectRef(module, "CallState", reinterpret_cast<PyObject*>(CallState_Type)) == 0;
 }
 
 }  // namespace darter

@@ -18,8 +18,8 @@ int call_state_register_count(const CallState* state);
 // Argument slots among them.
 int call_state_slot_count(const CallState* state);
 
-// Runs the launch program over `registers`. Returns 0, or -1 with a Python exception set. Needs the GIL; it may be released and taken
-// again inside, so the caller holds a reference to `state`.
+// Runs the launch program over `registers`. Returns 0, or -1 with a Python exception set. Needs the GIL; it may be
+// released and taken again inside, so the caller holds a reference to `state`.
 int call_state_run(CallState* state, uint64_t* registers, void* stream);
 
 // The guards given at creation, borrowed, or NULL.

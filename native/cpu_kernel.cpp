@@ -34,7 +34,11 @@ int launch_with_messages(CpuKernel* kernel, CpuJob* job) {
 
 int cpu_launch(KernelHandle* handle, void** params, const int64_t grid[3], int64_t shared_bytes, void*) {
   auto* kernel = reinterpret_cast<CpuKernel*>(handle);
-  CpuJob job{kernel->entry, params, {{grid[0], grid[1], grid[2]}, shared_bytes, nullptr}, kernel->scratch_bytes + shared_bytes, kernel->threads};
+  CpuJob job{kernel->entry,
+             params,
+             {{grid[0], grid[1], grid[2]}, shared_bytes, nullptr},
+             kernel->scratch_bytes + shared_bytes,
+             kernel->threads};
   if (!kernel->messages.empty()) return launch_with_messages(kernel, &job);
   return run_cpu_job(job, &kernel->cost);
 }
@@ -43,7 +47,8 @@ bool read_strings(PyObject* sequence, std::vector<std::string>* out) {
   const PythonRef items(PySequence_Fast(sequence, "pieces of a message must be a sequence of str"));
   if (!items) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    const PythonRef bytes(PyUnicode_AsEncodedString(PySequence_Fast_GET_ITEM(items.get(), i), "utf-8", "surrogatepass"));
+    const PythonRef bytes(
+        PyUnicode_AsEncodedString(PySequence_Fast_GET_ITEM(items.get(), i), "utf-8", "surrogatepass"));
     if (!bytes) return false;
     out->emplace_back(PyBytes_AS_STRING(bytes.get()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.get())));
   }
@@ -56,20 +61,23 @@ bool read_dtypes(PyObject* sequence, std::vector<Dtype>* out) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     const long code = PyLong_AsLong(PySequence_Fast_GET_ITEM(items.get(), i));
     if (code == -1 && PyErr_Occurred() != nullptr) return false;
-    if (code < 0 || code >= kDtypeCount) return raise_error("ArtifactError", "a kernel message has a value of unknown dtype %ld", code) != nullptr;
+    if (code < 0 || code >= kDtypeCount)
+      return raise_error("ArtifactError", "a kernel message has a value of unknown dtype %ld", code) != nullptr;
     out->push_back(static_cast<Dtype>(code));
   }
   return true;
 }
 
 bool read_messages(PyObject* sequence, std::vector<DeviceMessage>* out) {
-  const PythonRef items(PySequence_Fast(sequence, "messages must be a sequence of (is_assert, pieces, operand_dtypes)"));
+  const PythonRef items(
+      PySequence_Fast(sequence, "messages must be a sequence of (is_assert, pieces, operand_dtypes)"));
   if (!items) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
     int is_assert = 0;
     PyObject *pieces = nullptr, *dtypes = nullptr;
     DeviceMessage message{};
-    if (PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "pOO:message", &is_assert, &pieces, &dtypes) == 0) return false;
+    if (PyArg_ParseTuple(PySequence_Fast_GET_ITEM(items.get(), i), "pOO:message", &is_assert, &pieces, &dtypes) == 0)
+      return false;
     message.is_assert = is_assert != 0;
     if (!read_strings(pieces, &message.pieces) || !read_dtypes(dtypes, &message.operands)) return false;
     out->push_back(std::move(message));
@@ -88,9 +96,10 @@ bool check_numbers(const int block[3], int parameters, long long scratch_bytes) 
     }
     threads *= block[axis];
   }
-  if (threads > kMaxThreads || parameters < 0 || parameters > static_cast<int>(kMaxLaunchArguments) || scratch_bytes < 0 ||
-      scratch_bytes > INT_MAX || scratch_bytes % 64 != 0) {
-    raise_error("ArtifactError", "a kernel's numbers are out of range: %lld threads, %d parameters, %lld bytes of scratch memory",
+  if (threads > kMaxThreads || parameters < 0 || parameters > static_cast<int>(kMaxLaunchArguments) ||
+      scratch_bytes < 0 || scratch_bytes > INT_MAX || scratch_bytes % 64 != 0) {
+    raise_error("ArtifactError",
+                "a kernel's numbers are out of range: %lld threads, %d parameters, %lld bytes of scratch memory",
                 static_cast<long long>(threads), parameters, scratch_bytes);
     return false;
   }
@@ -98,13 +107,15 @@ bool check_numbers(const int block[3], int parameters, long long scratch_bytes) 
 }
 
 PyObject* cpu_kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* const kNames[] = {"code", "symbol", "parameter_count", "block", "scratch_bytes", "messages", nullptr};
+  static const char* const kNames[] = {"code",     "symbol", "parameter_count", "block", "scratch_bytes",
+                                       "messages", nullptr};
   PyObject *code = nullptr, *symbol = nullptr, *messages = nullptr;
   int parameters = 0;
   int block[3] = {0, 0, 0};
   long long scratch_bytes = 0;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!Ui(iii)LO:CpuKernel", const_cast<char**>(kNames), CodeObject_Type, &code, &symbol,
-                                  &parameters, &block[0], &block[1], &block[2], &scratch_bytes, &messages) == 0) {
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!Ui(iii)LO:CpuKernel", const_cast<char**>(kNames), CodeObject_Type,
+                                  &code, &symbol, &parameters, &block[0], &block[1], &block[2], &scratch_bytes,
+                                  &messages) == 0) {
     return nullptr;
   }
   std::vector<DeviceMessage> rows;

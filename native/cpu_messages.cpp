@@ -35,12 +35,15 @@ void MessageLog::record(int32_t message_index, int64_t block, int64_t thread, co
   const std::lock_guard<std::mutex> lock(mutex_);
   if (message.is_assert) {
     ++asserts_;
-    if (first_assert_.message_index >= 0 && std::tie(first_assert_.block, first_assert_.thread) <= std::tie(block, thread)) return;
+    if (first_assert_.message_index >= 0 &&
+        std::tie(first_assert_.block, first_assert_.thread) <= std::tie(block, thread))
+      return;
     first_assert_ = {message_index, block, thread, std::vector<uint64_t>(operands, operands + message.operands.size())};
   } else if (prints_.size() == kMaxLines) {
     ++dropped_;
   } else {
-    prints_.push_back({message_index, block, thread, std::vector<uint64_t>(operands, operands + message.operands.size())});
+    prints_.push_back(
+        {message_index, block, thread, std::vector<uint64_t>(operands, operands + message.operands.size())});
   }
 }
 
@@ -61,7 +64,8 @@ int MessageLog::print() {
   // Blocks ran on several threads; within a block the lines are in order already.
   std::stable_sort(prints_.begin(), prints_.end(), [](const Line& a, const Line& b) { return a.block < b.block; });
   std::string text;
-  for (const Line& line : prints_) text += message_text(messages_[static_cast<size_t>(line.message_index)].pieces, values_of(line)) + "\n";
+  for (const Line& line : prints_)
+    text += message_text(messages_[static_cast<size_t>(line.message_index)].pieces, values_of(line)) + "\n";
   if (dropped_ != 0) text += "... " + std::to_string(dropped_) + " more lines of this launch are left out\n";
   PyObject* out = PySys_GetObject("stdout");
   if (out == nullptr || out == Py_None) return 0;
@@ -73,9 +77,10 @@ int MessageLog::print() {
 int MessageLog::raise(PyObject* kernel_name) const {
   const char* name = PyUnicode_AsUTF8(kernel_name);
   if (name == nullptr) return -1;
-  std::string text = message_text(messages_[static_cast<size_t>(first_assert_.message_index)].pieces, values_of(first_assert_));
-  text = "kernel '" + std::string(name) + "': assertion failed: " + text + " at block " + position(first_assert_.block, grid_) +
-         ", thread " + position(first_assert_.thread, block_);
+  std::string text =
+      message_text(messages_[static_cast<size_t>(first_assert_.message_index)].pieces, values_of(first_assert_));
+  text = "kernel '" + std::string(name) + "': assertion failed: " + text + " at block " +
+         position(first_assert_.block, grid_) + ", thread " + position(first_assert_.thread, block_);
   if (asserts_ > 1) text += "; it is the first of " + std::to_string(asserts_) + " failures in this launch";
   const PythonRef message = decode(text);
   const PythonRef cls(exception_class("DeviceAssertError"));

@@ -1,4 +1,5 @@
-// What CPU kernels say while they run: failed assertions and prints, collected without the GIL and handed to Python after the launch.
+// What CPU kernels say while they run: failed assertions and prints, collected without the GIL and handed to Python
+// after the launch.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -29,8 +30,8 @@ class MessageLog {
 
   void record(int32_t message_index, int64_t block, int64_t thread, const uint64_t* operands);
 
-  // Prints to sys.stdout, in the order of blocks, and raises DeviceAssertError(message, message_index) for the first failed assertion, if
-  // any. Needs the GIL. Returns 0, or -1 with an exception set.
+  // Prints to sys.stdout, in the order of blocks, and raises DeviceAssertError(message, message_index) for the first
+  // failed assertion, if any. Needs the GIL. Returns 0, or -1 with an exception set.
   int deliver(PyObject* kernel_name);
 
  private:

@@ -164,7 +164,8 @@ int run_cpu_job(const CpuJob& job, CpuCost* cost) {
   return 0;
 }
 
-void cpu_message(const CpuLaunch* launch, int32_t message_index, int64_t block, int64_t thread, const uint64_t* operands) {
+void cpu_message(const CpuLaunch* launch, int32_t message_index, int64_t block, int64_t thread,
+                 const uint64_t* operands) {
   if (launch->host != nullptr) static_cast<MessageLog*>(launch->host)->record(message_index, block, thread, operands);
 }
 
@@ -173,7 +174,8 @@ namespace {
 PyObject* set_cpu_threads(PyObject*, PyObject* argument) {
   const long threads = PyLong_AsLong(argument);
   if (threads == -1 && PyErr_Occurred() != nullptr) return nullptr;
-  if (threads < 0 || threads > INT_MAX) return PyErr_Format(PyExc_ValueError, "threads must be 0 (OpenMP's default) or more, got %ld", threads);
+  if (threads < 0 || threads > INT_MAX)
+    return PyErr_Format(PyExc_ValueError, "threads must be 0 (OpenMP's default) or more, got %ld", threads);
   g_threads.store(static_cast<int>(threads), std::memory_order_relaxed);
   Py_RETURN_NONE;
 }
@@ -185,14 +187,16 @@ PyObject* get_cpu_threads(PyObject*, PyObject*) {
 PyMethodDef cpu_runner_methods[] = {
     {"set_cpu_threads", set_cpu_threads, METH_O,
      "set_cpu_threads(threads, /)\n--\n\nLet kernels run on that many threads; 0 takes OpenMP's default."},
-    {"cpu_threads", get_cpu_threads, METH_NOARGS, "cpu_threads()\n--\n\nReturn how many threads a large launch from this thread uses."},
+    {"cpu_threads", get_cpu_threads, METH_NOARGS,
+     "cpu_threads()\n--\n\nReturn how many threads a large launch from this thread uses."},
     {nullptr, nullptr, 0, nullptr},
 };
 
 }  // namespace
 
 bool register_cpu_runner(PyObject* module) {
-  return pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0 && PyModule_AddFunctions(module, cpu_runner_methods) == 0;
+  return pthread_atfork(nullptr, nullptr, after_fork_in_child) == 0 &&
+         PyModule_AddFunctions(module, cpu_runner_methods) == 0;
 }
 
 }  // namespace darter

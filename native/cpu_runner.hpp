@@ -16,7 +16,8 @@ struct CpuLaunch {
 };
 
 // Runs the blocks of linear numbers [begin, end) one after the other. `scratch` is 64-byte aligned and not initialised.
-using CpuEntry = void (*)(const void* const* params, const CpuLaunch* launch, int64_t begin, int64_t end, uint8_t* scratch);
+using CpuEntry = void (*)(const void* const* params, const CpuLaunch* launch, int64_t begin, int64_t end,
+                          uint8_t* scratch);
 
 // What is known of a kernel's cost, to choose how to run it. Read and written with the GIL held.
 struct CpuCost {
@@ -33,12 +34,13 @@ struct CpuJob {
   int64_t threads_per_block;
 };
 
-// Runs all blocks of `job`. Called with the GIL held, which it releases for work that takes longer than some microseconds. Returns 0, or -1 with
-// MemoryError set when there is no scratch memory.
+// Runs all blocks of `job`. Called with the GIL held, which it releases for work that takes longer than some
+// microseconds. Returns 0, or -1 with MemoryError set when there is no scratch memory.
 int run_cpu_job(const CpuJob& job, CpuCost* cost);
 
 // What the object loader binds the kernels' import `darter_message` to.
-void cpu_message(const CpuLaunch* launch, int32_t message_index, int64_t block, int64_t thread, const uint64_t* operands);
+void cpu_message(const CpuLaunch* launch, int32_t message_index, int64_t block, int64_t thread,
+                 const uint64_t* operands);
 
 bool register_cpu_runner(PyObject* module);
 

@@ -40,8 +40,9 @@ constexpr bool dtype_is_float(Dtype dtype) { return dtype >= Dtype::kF16 && dtyp
 
 // Short name, as in Python.
 constexpr const char* dtype_name(Dtype dtype) {
-  constexpr const char* kNames[kDtypeCount] = {"pointer", "bool", "i8",   "i16", "i32", "i64",    "u8",   "u16",      "u32",
-                                               "u64",     "f16",  "bf16", "f32", "f64", "e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz"};
+  constexpr const char* kNames[kDtypeCount] = {"pointer", "bool", "i8",     "i16",  "i32",      "i64",
+                                               "u8",      "u16",  "u32",    "u64",  "f16",      "bf16",
+                                               "f32",     "f64",  "e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz"};
   return static_cast<int>(dtype) < kDtypeCount ? kNames[static_cast<int>(dtype)] : "?";
 }
 

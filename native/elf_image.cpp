@@ -44,7 +44,8 @@ class ElfLoader {
       : object_(object), imports_(imports), image_(image), problem_(problem) {}
 
   bool run() {
-    if (object_.machine != EM_X86_64) return fail("it is for machine " + std::to_string(object_.machine) + ", not x86-64");
+    if (object_.machine != EM_X86_64)
+      return fail("it is for machine " + std::to_string(object_.machine) + ", not x86-64");
     if (!resolve_imports() || !lay_out() || !map()) return false;
     copy();
     return relocate() && protect() && publish();
@@ -64,13 +65,15 @@ class ElfLoader {
       const ElfSymbol& symbol = object_.symbols[i];
       if (symbol.defined) continue;
       const auto found = imports_.find(symbol.name);
-      if (found == imports_.end()) return fail("it needs the function '" + symbol.name + "', which compiled code may not call");
+      if (found == imports_.end())
+        return fail("it needs the function '" + symbol.name + "', which compiled code may not call");
       imported_[i] = found->second;
     }
     return true;
   }
 
-  // Gives every section, stub and table entry its offset in the image: code first, then what is only read, then data, each on its own pages.
+  // Gives every section, stub and table entry its offset in the image: code first, then what is only read, then data,
+  // each on its own pages.
   bool lay_out() {
     page_ = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     offsets_.assign(object_.sections.size(), 0);
@@ -134,7 +137,8 @@ class ElfLoader {
   void copy() {
     for (size_t i = 0; i < object_.sections.size(); ++i) {
       const ElfSection& section = object_.sections[i];
-      if (section.place != ElfPlace::kNone && section.bytes != nullptr) std::memcpy(image_->memory_ + offsets_[i], section.bytes, section.size);
+      if (section.place != ElfPlace::kNone && section.bytes != nullptr)
+        std::memcpy(image_->memory_ + offsets_[i], section.bytes, section.size);
     }
     for (size_t i = 0; i < imported_.size(); ++i) {
       if (imported_[i] == 0) continue;
@@ -173,8 +177,10 @@ class ElfLoader {
       uint8_t* start = image_->memory_ + starts_[static_cast<int>(rule.place)];
       uint8_t* end = image_->memory_ + ends_[static_cast<int>(rule.place)];
       if (start == end) continue;
-      if (rule.place == ElfPlace::kCode) __builtin___clear_cache(reinterpret_cast<char*>(start), reinterpret_cast<char*>(end));
-      if (mprotect(start, static_cast<size_t>(end - start), rule.flags) != 0) return fail("the system does not let it become executable");
+      if (rule.place == ElfPlace::kCode)
+        __builtin___clear_cache(reinterpret_cast<char*>(start), reinterpret_cast<char*>(end));
+      if (mprotect(start, static_cast<size_t>(end - start), rule.flags) != 0)
+        return fail("the system does not let it become executable");
     }
     return true;
   }
@@ -184,8 +190,10 @@ class ElfLoader {
       const ElfSymbol& symbol = object_.symbols[i];
       if (!symbol.defined || symbol.absolute || !symbol.global || !symbol.function) continue;
       const ElfSection& section = object_.sections[symbol.section];
-      if (section.place != ElfPlace::kCode || symbol.value >= section.size) return fail("function '" + symbol.name + "' is not in code");
-      if (!image_->functions_.emplace(symbol.name, address(i)).second) return fail("function '" + symbol.name + "' is defined twice");
+      if (section.place != ElfPlace::kCode || symbol.value >= section.size)
+        return fail("function '" + symbol.name + "' is not in code");
+      if (!image_->functions_.emplace(symbol.name, address(i)).second)
+        return fail("function '" + symbol.name + "' is defined twice");
     }
     return true;
   }

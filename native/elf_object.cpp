@@ -15,9 +15,12 @@ constexpr uint64_t kMaxAlign = 4096;
 
 class ElfReader {
  public:
-  ElfReader(const uint8_t* data, size_t size, ElfObject* out, std::string* problem) : data_(data), size_(size), out_(out), problem_(problem) {}
+  ElfReader(const uint8_t* data, size_t size, ElfObject* out, std::string* problem)
+      : data_(data), size_(size), out_(out), problem_(problem) {}
 
-  bool run() { return header() && section_headers() && name_sections() && place_sections() && symbols() && relocations(); }
+  bool run() {
+    return header() && section_headers() && name_sections() && place_sections() && symbols() && relocations();
+  }
 
  private:
   bool fail(const std::string& why) {
@@ -38,8 +41,10 @@ class ElfReader {
     if (size_ < sizeof(Elf64_Ehdr)) return fail("it is shorter than an ELF header");
     header_ = at<Elf64_Ehdr>(0);
     if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return fail("it is no ELF file");
-    if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB) return fail("it is no little-endian ELF64 file");
-    if (header_.e_ident[EI_VERSION] != EV_CURRENT || header_.e_version != EV_CURRENT) return fail("its ELF version is unknown");
+    if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB)
+      return fail("it is no little-endian ELF64 file");
+    if (header_.e_ident[EI_VERSION] != EV_CURRENT || header_.e_version != EV_CURRENT)
+      return fail("its ELF version is unknown");
     if (header_.e_type != ET_REL) return fail("it is no relocatable object");
     out_->machine = header_.e_machine;
     return true;
@@ -48,8 +53,10 @@ class ElfReader {
   bool section_headers() {
     if (header_.e_shentsize != sizeof(Elf64_Shdr)) return fail("its section headers have an unknown size");
     if (header_.e_shnum == 0 || header_.e_shnum >= SHN_LORESERVE) return fail("its number of sections is out of range");
-    if (!within(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr))) return fail("its section headers are truncated");
-    for (uint64_t i = 0; i < header_.e_shnum; ++i) headers_.push_back(at<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr)));
+    if (!within(header_.e_shoff, uint64_t{header_.e_shnum} * sizeof(Elf64_Shdr)))
+      return fail("its section headers are truncated");
+    for (uint64_t i = 0; i < header_.e_shnum; ++i)
+      headers_.push_back(at<Elf64_Shdr>(header_.e_shoff + i * sizeof(Elf64_Shdr)));
     if (headers_[0].sh_type != SHT_NULL) return fail("its first section is not the empty one");
     for (const Elf64_Shdr& section : headers_) {
       if (section.sh_type == SHT_NULL || section.sh_type == SHT_NOBITS) continue;
@@ -87,7 +94,8 @@ class ElfReader {
       section.size = header.sh_size;
       section.align = header.sh_addralign == 0 ? 1 : header.sh_addralign;
       section.bytes = header.sh_type == SHT_NOBITS ? nullptr : data_ + header.sh_offset;
-      if ((section.align & (section.align - 1)) != 0 || section.align > kMaxAlign) return fail("section " + section.name + " has a bad alignment");
+      if ((section.align & (section.align - 1)) != 0 || section.align > kMaxAlign)
+        return fail("section " + section.name + " has a bad alignment");
     }
     return true;
   }
@@ -97,8 +105,10 @@ class ElfReader {
     if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_size == 0) return true;
     // Kernels never unwind, and notes are for linkers.
     if (header.sh_type == SHT_X86_64_UNWIND || header.sh_type == SHT_NOTE || section->name == ".eh_frame") return true;
-    if (header.sh_type != SHT_PROGBITS && header.sh_type != SHT_NOBITS) return fail("section " + section->name + " has a kind that is not accepted");
-    if ((header.sh_flags & (SHF_TLS | SHF_COMPRESSED)) != 0) return fail("section " + section->name + " is thread-local or compressed");
+    if (header.sh_type != SHT_PROGBITS && header.sh_type != SHT_NOBITS)
+      return fail("section " + section->name + " has a kind that is not accepted");
+    if ((header.sh_flags & (SHF_TLS | SHF_COMPRESSED)) != 0)
+      return fail("section " + section->name + " is thread-local or compressed");
     const bool writable = (header.sh_flags & SHF_WRITE) != 0;
     const bool code = (header.sh_flags & SHF_EXECINSTR) != 0;
     if (writable && code) return fail("section " + section->name + " is both writable and executable");
@@ -116,10 +126,12 @@ class ElfReader {
     }
     if (symbol_table_ == 0) return true;
     const Elf64_Shdr& table = headers_[symbol_table_];
-    if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_size % sizeof(Elf64_Sym) != 0) return fail("its symbol table has a bad size");
+    if (table.sh_entsize != sizeof(Elf64_Sym) || table.sh_size % sizeof(Elf64_Sym) != 0)
+      return fail("its symbol table has a bad size");
     out_->symbols.resize(table.sh_size / sizeof(Elf64_Sym));
     for (size_t i = 1; i < out_->symbols.size(); ++i) {
-      if (!symbol(at<Elf64_Sym>(table.sh_offset + i * sizeof(Elf64_Sym)), table.sh_link, &out_->symbols[i])) return false;
+      if (!symbol(at<Elf64_Sym>(table.sh_offset + i * sizeof(Elf64_Sym)), table.sh_link, &out_->symbols[i]))
+        return false;
     }
     return true;
   }
@@ -138,7 +150,8 @@ class ElfReader {
     out->value = raw.st_value;
     if (!out->defined || out->absolute) return true;
     if (raw.st_shndx >= headers_.size()) return fail("symbol '" + out->name + "' is in a section out of range");
-    if (out->value > headers_[raw.st_shndx].sh_size) return fail("symbol '" + out->name + "' is outside of its section");
+    if (out->value > headers_[raw.st_shndx].sh_size)
+      return fail("symbol '" + out->name + "' is outside of its section");
     out->section = raw.st_shndx;
     return true;
   }
@@ -151,7 +164,8 @@ class ElfReader {
       if (target.place == ElfPlace::kNone) continue;
       if (header.sh_type == SHT_REL) return fail("relocations of section " + target.name + " have no addends");
       if (target.bytes == nullptr) return fail("relocations are for section " + target.name + ", which has no bytes");
-      if (header.sh_entsize != sizeof(Elf64_Rela) || header.sh_size % sizeof(Elf64_Rela) != 0) return fail("a relocation table has a bad size");
+      if (header.sh_entsize != sizeof(Elf64_Rela) || header.sh_size % sizeof(Elf64_Rela) != 0)
+        return fail("a relocation table has a bad size");
       if (header.sh_link != symbol_table_) return fail("a relocation table has no symbol table");
       for (uint64_t offset = 0; offset < header.sh_size; offset += sizeof(Elf64_Rela)) {
         if (!relocation(at<Elf64_Rela>(header.sh_offset + offset), header.sh_info)) return false;
@@ -166,10 +180,12 @@ class ElfReader {
     if (raw.r_offset >= out_->sections[section].size) return fail("a relocation is outside of its section");
     const ElfSymbol& symbol = out_->symbols[number];
     const bool in_section = number != 0 && symbol.defined && !symbol.absolute;
-    if (in_section && out_->sections[symbol.section].place == ElfPlace::kNone && headers_[symbol.section].sh_size != 0) {
+    if (in_section && out_->sections[symbol.section].place == ElfPlace::kNone &&
+        headers_[symbol.section].sh_size != 0) {
       return fail("a relocation needs section " + out_->sections[symbol.section].name + ", which is not loaded");
     }
-    out_->relocations.push_back({section, static_cast<uint32_t>(ELF64_R_TYPE(raw.r_info)), number, raw.r_offset, raw.r_addend});
+    out_->relocations.push_back(
+        {section, static_cast<uint32_t>(ELF64_R_TYPE(raw.r_info)), number, raw.r_offset, raw.r_addend});
     return true;
   }
 

@@ -13,7 +13,9 @@ bool fail(std::string* problem, const std::string& why) {
   return false;
 }
 
-bool fits_signed(uint64_t value) { return value == static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(value))); }
+bool fits_signed(uint64_t value) {
+  return value == static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(value)));
+}
 
 bool fits_unsigned(uint64_t value) { return value >> 32 == 0; }
 

@@ -34,8 +34,11 @@ PyType_Slot kernel_handle_slots[] = {
 };
 
 PyType_Spec kernel_handle_spec = {
-    "darter._native.KernelHandle", sizeof(KernelHandle), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, kernel_handle_slots,
+    "darter._native.KernelHandle",
+    sizeof(KernelHandle),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    kernel_handle_slots,
 };
 
 }  // namespace

@@ -68,15 +68,18 @@ bool read_imports(PyObject* names, ElfImports* out) {
 PyObject* load_object(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* const kNames[] = {"elf", "imports", nullptr};
   PyObject *elf = nullptr, *names = nullptr;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "SO:load_object", const_cast<char**>(kNames), &elf, &names) == 0) return nullptr;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "SO:load_object", const_cast<char**>(kNames), &elf, &names) == 0)
+    return nullptr;
   ElfImports imports;
   if (!read_imports(names, &imports)) return nullptr;
   ElfObject object{};
   ElfImage image;
   std::string problem;
   const auto* data = reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(elf));
-  if (!read_elf_object(data, static_cast<size_t>(PyBytes_GET_SIZE(elf)), &object, &problem) || !image.load(object, imports, &problem)) {
-    const PythonRef text(PyUnicode_DecodeUTF8(problem.data(), static_cast<Py_ssize_t>(problem.size()), "backslashreplace"));
+  if (!read_elf_object(data, static_cast<size_t>(PyBytes_GET_SIZE(elf)), &object, &problem) ||
+      !image.load(object, imports, &problem)) {
+    const PythonRef text(
+        PyUnicode_DecodeUTF8(problem.data(), static_cast<Py_ssize_t>(problem.size()), "backslashreplace"));
     return text ? raise_error("ArtifactError", "object is not loaded: %U", text.get()) : nullptr;
   }
   PyObject* self = CodeObject_Type->tp_alloc(CodeObject_Type, 0);
@@ -97,7 +100,9 @@ PyObject* code_object_entry_method(PyObject* self, PyObject* symbol) {
   return entry != nullptr ? PyLong_FromVoidPtr(entry) : nullptr;
 }
 
-PyObject* code_object_get_size(PyObject* self, void*) { return PyLong_FromSize_t(reinterpret_cast<CodeObject*>(self)->image.size()); }
+PyObject* code_object_get_size(PyObject* self, void*) {
+  return PyLong_FromSize_t(reinterpret_cast<CodeObject*>(self)->image.size());
+}
 
 PyMethodDef code_object_methods[] = {
     {"entry", code_object_entry_method, METH_O,
@@ -119,13 +124,17 @@ PyType_Slot code_object_slots[] = {
 };
 
 PyType_Spec code_object_spec = {
-    "darter._native.CodeObject", sizeof(CodeObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, code_object_slots,
+    "darter._native.CodeObject",
+    sizeof(CodeObject),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    code_object_slots,
 };
 
 PyMethodDef loader_functions[] = {
     {"load_object", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(load_object)), METH_VARARGS | METH_KEYWORDS,
-     "load_object(elf, imports)\n--\n\nLoad an ELF64 relocatable object that may call the host functions named by imports."},
+     "load_object(elf, imports)\n--\n\nLoad an ELF64 relocatable object that may call the host functions named by "
+     "imports."},
     {nullptr, nullptr, 0, nullptr},
 };
 
@@ -133,7 +142,8 @@ PyMethodDef loader_functions[] = {
 
 bool register_object_loader(PyObject* module) {
   CodeObject_Type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&code_object_spec));
-  return CodeObject_Type != nullptr && PyModule_AddObjectRef(module, "CodeObject", reinterpret_cast<PyObject*>(CodeObject_Type)) == 0 &&
+  return CodeObject_Type != nullptr &&
+         PyModule_AddObjectRef(module, "CodeObject", reinterpret_cast<PyObject*>(CodeObject_Type)) == 0 &&
          PyModule_AddFunctions(module, loader_functions) == 0;
 }
 

@@ -9,7 +9,8 @@ namespace darter {
 // Owns the memory of one loaded object.
 extern PyTypeObject* CodeObject_Type;
 
-// Address of the global function `symbol` of a CodeObject; NULL with ArtifactError set when it has none. Valid as long as the CodeObject.
+// Address of the global function `symbol` of a CodeObject; NULL with ArtifactError set when it has none. Valid as long
+// as the CodeObject.
 void* code_object_entry(PyObject* code, const char* symbol);
 
 bool register_object_loader(PyObject* module);

@@ -21,7 +21,8 @@ constexpr int64_t kGridLimits[3] = {2147483647, 65535, 65535};
 constexpr int64_t kMaxThreads = 1024;
 constexpr int64_t kMaxSharedBytes = 2147483647;
 
-// What an instruction does, as the loop sees it: the frequent operations on i64 have steps of their own, all others go through a function.
+// What an instruction does, as the loop sees it: the frequent operations on i64 have steps of their own, all others go
+// through a function.
 enum class Step : uint8_t {
   kReturn,
   kMove,
@@ -96,8 +97,8 @@ struct Program {
   std::vector<RaiseSpec> raises;
 };
 
-// Decodes and verifies: every number in range, jumps forward, operations legal, registers written before they are read, slots and constants
-// never written. Returns NULL and says in *problem what is wrong.
+// Decodes and verifies: every number in range, jumps forward, operations legal, registers written before they are read,
+// slots and constants never written. Returns NULL and says in *problem what is wrong.
 std::unique_ptr<Program> decode_program(const uint8_t* data, size_t size, std::string* problem);
 
 // Why a run ended.

@@ -1,4 +1,5 @@
-// Decoding and verification of launch programs. The layout is that of src/darter/ir/encoding.py. Nothing here trusts its input.
+// Decoding and verification of launch programs. The layout is that of src/darter/ir/encoding.py. Nothing here trusts
+// its input.
 #include <cstring>
 #include <map>
 
@@ -92,8 +93,9 @@ class Decoder {
     out_->registers = in_.number<uint32_t>();
     uint32_t counts[5];
     for (uint32_t& value : counts) value = in_.number<uint32_t>();
-    const uint64_t needed = counts[0] * uint64_t{8} + counts[1] * uint64_t{kInstructionBytes} + counts[2] * uint64_t{kLaunchBytes} +
-                            counts[3] * uint64_t{kRaiseBytes} + counts[4] * uint64_t{kSiteBytes};
+    const uint64_t needed = counts[0] * uint64_t{8} + counts[1] * uint64_t{kInstructionBytes} +
+                            counts[2] * uint64_t{kLaunchBytes} + counts[3] * uint64_t{kRaiseBytes} +
+                            counts[4] * uint64_t{kSiteBytes};
     if (!in_.require(needed <= in_.left(), "it is truncated")) return;
     in_.require(out_->registers <= kMaxRegisters, "it has too many registers");
     in_.require(uint64_t{out_->slots} + counts[0] <= out_->registers, "slots and constants exceed its registers");
@@ -228,7 +230,8 @@ void Decoder::scalar(Instruction* out, const uint32_t* fields) {
   in_.require(fields[0] >= out_->slots + out_->constants.size(), "a slot or constant is written");
   // An operand that the operation does not have is read all the same, so it must be some register.
   out->a = out->b = out->c = reg(fields[1]);
-  const bool unary = out->op == Opcode::kNeg || out->op == Opcode::kNot || out->op == Opcode::kAbs || out->op == Opcode::kMath;
+  const bool unary =
+      out->op == Opcode::kNeg || out->op == Opcode::kNot || out->op == Opcode::kAbs || out->op == Opcode::kMath;
   switch (out->op) {
     case Opcode::kMove:
       out->step = Step::kMove;
@@ -263,9 +266,12 @@ void Decoder::scalar(Instruction* out, const uint32_t* fields) {
 void Decoder::choose_step(Instruction* out) const {
   if (out->dtype != Dtype::kI64) return;
   static const std::map<Opcode, Step> kSteps = {
-      {Opcode::kAdd, Step::kAdd}, {Opcode::kSub, Step::kSub}, {Opcode::kMul, Step::kMul}, {Opcode::kFloorDiv, Step::kFloorDiv},
-      {Opcode::kMod, Step::kMod}, {Opcode::kMin, Step::kMin}, {Opcode::kMax, Step::kMax}, {Opcode::kEq, Step::kEq},
-      {Opcode::kNe, Step::kNe},   {Opcode::kLt, Step::kLt},   {Opcode::kLe, Step::kLe},   {Opcode::kGt, Step::kGt},
+      {Opcode::kAdd, Step::kAdd}, {Opcode::kSub, Step::kSub},
+      {Opcode::kMul, Step::kMul}, {Opcode::kFloorDiv, Step::kFloorDiv},
+      {Opcode::kMod, Step::kMod}, {Opcode::kMin, Step::kMin},
+      {Opcode::kMax, Step::kMax}, {Opcode::kEq, Step::kEq},
+      {Opcode::kNe, Step::kNe},   {Opcode::kLt, Step::kLt},
+      {Opcode::kLe, Step::kLe},   {Opcode::kGt, Step::kGt},
       {Opcode::kGe, Step::kGe},
   };
   const auto found = kSteps.find(out->op);
@@ -315,7 +321,8 @@ void for_each_read(const Program& program, const Instruction& i, Use use) {
   }
 }
 
-// Jumps go forward, so one pass sees every way to each instruction: a register may be read when all of them have written it.
+// Jumps go forward, so one pass sees every way to each instruction: a register may be read when all of them have
+// written it.
 void Decoder::verify() {
   const size_t count = out_->instructions.size();
   const Step last = out_->instructions[count - 1].step;
@@ -339,7 +346,8 @@ void Decoder::verify() {
     }
     if (!reachable) continue;  // never runs
     const Instruction& i = out_->instructions[at];
-    for_each_read(*out_, i, [&](uint16_t number) { in_.require(written[number], "a register is read before it is written"); });
+    for_each_read(*out_, i,
+                  [&](uint16_t number) { in_.require(written[number], "a register is read before it is written"); });
     if (i.step == Step::kJump || i.step == Step::kJumpUnless) meet(i.c, written);
     if (i.step < Step::kJump) written[i.dst] = i.step == Step::kReturn ? written[i.dst] : true;
     reachable = i.step != Step::kJump && i.step != Step::kReturn && i.step != Step::kRaise;

@@ -7,7 +7,8 @@ namespace darter {
 
 namespace {
 
-// Divides flooring; the caller has excluded 0 and -1 as divisors. A 32-bit division takes a third of the time of a 64-bit one on many machines.
+// Divides flooring; the caller has excluded 0 and -1 as divisors. A 32-bit division takes a third of the time of a
+// 64-bit one on many machines.
 inline int64_t floor_div(int64_t a, int64_t b) {
   if (((static_cast<uint64_t>(a) | static_cast<uint64_t>(b)) >> 32) == 0) {
     return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);

@@ -136,7 +136,8 @@ struct Ops {
     return rest;
   }
 
-  // The floor of the exact quotient, as Python and numpy compute it: from the remainder, since x / y may round up to an integer.
+  // The floor of the exact quotient, as Python and numpy compute it: from the remainder, since x / y may round up to an
+  // integer.
   static T float_floor_div(T x, T y) {
     if (y == 0) return x / y;
     T rest = std::fmod(x, y);
@@ -362,7 +363,7 @@ ScalarFunction exact_math(Opcode op, uint32_t math) {
   if (op == Opcode::kFma) return O::fma;
   if (op != Opcode::kMath) return floating<Native<T>>(op);
   constexpr ScalarFunction kFunctions[kMathCount] = {
-      O::template math<std::sqrt>, O::template math<std::floor>, O::template math<std::ceil>,
+      O::template math<std::sqrt>,  O::template math<std::floor>, O::template math<std::ceil>,
       O::template math<std::trunc>, O::template math<std::rint>,
   };
   return math < kMathCount ? kFunctions[math] : nullptr;

@@ -1,7 +1,8 @@
 // Arithmetic of launch programs on scalars in 64-bit registers: the low bytes of a register hold the value.
 //
-// Operations read only the low bytes of an operand and write a canonical register: integers sign- or zero-extended, floats and Bool
-// zero-extended. Integer overflow and division by zero are reported, never undefined; floats follow IEEE 754.
+// Operations read only the low bytes of an operand and write a canonical register: integers sign- or zero-extended,
+// floats and Bool zero-extended. Integer overflow and division by zero are reported, never undefined; floats follow
+// IEEE 754.
 #pragma once
 
 #include <cstdint>
@@ -55,11 +56,13 @@ enum class ScalarStatus : uint8_t { kOk, kOverflow, kDivisionByZero, kOutOfRange
 // Computes *dst from the operands; an unused one may be anything.
 using ScalarFunction = ScalarStatus (*)(uint64_t* dst, uint64_t a, uint64_t b, uint64_t c);
 
-// The function for arithmetic, comparison, FMA or MATH (`math` is its number) in `dtype`; NULL where the language has no such operation.
+// The function for arithmetic, comparison, FMA or MATH (`math` is its number) in `dtype`; NULL where the language has
+// no such operation.
 ScalarFunction scalar_function(Opcode op, Dtype dtype, uint32_t math);
 
-// Converts the low bytes of `value` from one scalar type to another. `checked`: an integer that does not fit is kOutOfRange and leaves *dst
-// alone; otherwise it is truncated. A float that becomes an integer saturates and NaN becomes 0; everything else rounds to nearest even.
+// Converts the low bytes of `value` from one scalar type to another. `checked`: an integer that does not fit is
+// kOutOfRange and leaves *dst alone; otherwise it is truncated. A float that becomes an integer saturates and NaN
+// becomes 0; everything else rounds to nearest even.
 ScalarStatus cast_scalar(uint64_t* dst, uint64_t value, Dtype from, Dtype to, bool checked);
 
 // The low bytes of `value` as a canonical register of type `dtype`.

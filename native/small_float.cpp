@@ -29,7 +29,8 @@ constexpr Format kFormats[] = {
 
 const Format& format_of(Dtype dtype) {
   const int code = static_cast<int>(dtype);
-  return kFormats[dtype <= Dtype::kBF16 ? code - static_cast<int>(Dtype::kF16) : code - static_cast<int>(Dtype::kE4M3FN) + 2];
+  return kFormats[dtype <= Dtype::kBF16 ? code - static_cast<int>(Dtype::kF16)
+                                        : code - static_cast<int>(Dtype::kE4M3FN) + 2];
 }
 
 uint32_t exponent_mask(const Format& f) { return (1U << (f.bits - 1 - f.mantissa)) - 1; }
@@ -47,7 +48,8 @@ double small_value(const Format& f, uint32_t bits) {
   if (f.unsigned_zero && sign != 0 && magnitude == 0) return std::numeric_limits<double>::quiet_NaN();
   if (magnitude > largest(f)) {
     const bool infinite = !f.finite_only && magnitude == (exponent_mask(f) << f.mantissa);
-    const double special = infinite ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    const double special =
+        infinite ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
     return sign != 0 ? -special : special;
   }
   const int exponent = static_cast<int>(magnitude >> f.mantissa);
@@ -74,7 +76,8 @@ uint32_t small_bits(const Format& f, double value) {
     const int smallest = 1 - f.bias;
     const int scale = exponent - 1 < smallest ? smallest : exponent - 1;
     if (scale <= f.bias + 1) {  // beyond that it overflows whatever the fraction is
-      // Count of the unit in the last place at this scale; a carry into the next power of two comes out right by addition.
+      // Count of the unit in the last place at this scale; a carry into the next power of two comes out right by
+      // addition.
       const auto units = static_cast<uint64_t>(std::nearbyint(std::ldexp(magnitude, f.mantissa - scale)));
       const uint64_t base = static_cast<uint64_t>(scale + f.bias) << f.mantissa;
       bits = units < (1U << f.mantissa) ? units : base + units - (1U << f.mantissa);
@@ -122,7 +125,8 @@ uint64_t float_bits_from_int(Dtype dtype, uint64_t magnitude, bool negative) {
     const auto value = static_cast<double>(magnitude);
     return float_to_bits(dtype, negative ? -value : value);
   }
-  // Round to odd at 53 bits first: what is lost stays visible as a sticky bit, so that the second rounding is the only one.
+  // Round to odd at 53 bits first: what is lost stays visible as a sticky bit, so that the second rounding is the only
+  // one.
   double value;
   if (magnitude >> 53 != 0) {
     const uint64_t kept = (magnitude >> 11) | static_cast<uint64_t>((magnitude & 0x7FF) != 0);

@@ -10,8 +10,8 @@ namespace darter {
 // The value of the low bits of `bits` read as `dtype`, one of the floats; exact.
 double float_from_bits(Dtype dtype, uint64_t bits);
 
-// `value` rounded once to `dtype`, one of the floats, as zero-extended bits. f16 and bf16 overflow to infinity; the float8 types saturate
-// finite values and infinities. NaN stays NaN.
+// `value` rounded once to `dtype`, one of the floats, as zero-extended bits. f16 and bf16 overflow to infinity; the
+// float8 types saturate finite values and infinities. NaN stays NaN.
 uint64_t float_to_bits(Dtype dtype, double value);
 
 // An integer rounded once to `dtype`, one of the floats.

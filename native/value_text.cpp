@@ -14,7 +14,8 @@ namespace darter {
 
 namespace {
 
-// The double with the fewest decimal digits that rounds to `bits` in `dtype`: its repr is the shortest text of the value.
+// The double with the fewest decimal digits that rounds to `bits` in `dtype`: its repr is the shortest text of the
+// value.
 double shortest_decimal(Dtype dtype, uint64_t bits, double exact) {
   if (dtype == Dtype::kF64 || std::isnan(exact) || std::isinf(exact)) return exact;
   for (int digits = 0; digits < 9; ++digits) {

@@ -1,4 +1,5 @@
-// Scalars as text, for messages: as Python writes them, floats by their shortest digits that read back as the same float of their type.
+// Scalars as text, for messages: as Python writes them, floats by their shortest digits that read back as the same
+// float of their type.
 #pragma once
 
 #include <cstdint>
