@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "call_state.hpp"
+#include "cpu_features.hpp"
 #include "cpu_kernel.hpp"
 #include "cpu_runner.hpp"
 #include "dict_watch.hpp"
@@ -28,6 +29,7 @@ constexpr Register PARTS[] = {
     darter::register_cpu_runner,
     darter::register_cpu_kernel,
     darter::register_call_state,
+    darter::register_cpu_features,
     // clang-format on
 };
 

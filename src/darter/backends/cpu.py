@@ -1,0 +1,73 @@
+"""The CPU backend: kernels as ELF objects that the native module loads, blocks spread over OpenMP threads."""
+
+from __future__ import annotations
+
+from darter import _native
+from darter.artifacts.artifact import Artifact, KernelEntry
+from darter.backends import Loaded
+from darter.errors import ArtifactError
+from darter.ir.nodes import Module
+from darter.target import Target
+
+WARP_SIZE = 32
+HOST_FUNCTIONS = ("memcpy", "memmove", "memset", "darter_message")
+"""What compiled code may call, and nothing else."""
+
+
+def target() -> Target:
+    """Return the target of this machine: its x86-64 level as LLVM names it, and what it has beyond that level."""
+    arch, features = _native.cpu_architecture()
+    return Target("cpu", arch, features, WARP_SIZE)
+
+
+def compile(module: Module, target: Target) -> Artifact:
+    """Return the artifact of a verified module.
+
+    Raises:
+        CompileError: the launcher or a kernel uses what the CPU backend does not have.
+    """
+    # Here and not above: they import LLVM, which a launch from disk must not need.
+    from darter.codegen import cpu as codegen
+    from darter.codegen import program
+
+    launch_program = program.lower(module)
+    code, kernels = codegen.compile_kernels(module.kernels, target)
+    return Artifact(target, launch_program, kernels, code, tuple(module.functions))
+
+
+def load(artifact: Artifact) -> Loaded:
+    """Return the artifact's kernels, ready to launch.
+
+    Raises:
+        ArtifactError: the code is damaged, calls what it must not, or is for another machine.
+    """
+    host = target()
+    if not runs_on(artifact.target, host):
+        raise ArtifactError(f"artifact is for {_describe(artifact.target)}, this machine is {_describe(host)}")
+    code = _native.load_object(artifact.code, HOST_FUNCTIONS)
+    return Loaded(code, tuple(_kernel(code, entry) for entry in artifact.kernels))
+
+
+def runs_on(target: Target, host: Target) -> bool:
+    """Return whether ``host`` has all that code for ``target`` may use."""
+    if target.backend != "cpu" or target.warp_size != host.warp_size:
+        return False
+    if target.arch == host.arch:
+        return _features(target) <= _features(host)
+    levels = ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
+    if target.arch not in levels or host.arch not in levels:
+        return False
+    return levels.index(target.arch) < levels.index(host.arch) and _features(target) <= _features(host)
+
+
+def _features(target: Target) -> set[str]:
+    return set(target.features.split(",")) - {""}
+
+
+def _describe(target: Target) -> str:
+    return " ".join(part for part in (target.backend, target.arch, target.features) if part)
+
+
+def _kernel(code: _native.CodeObject, entry: KernelEntry) -> _native.CpuKernel:
+    messages = tuple((m.is_assert, m.pieces, m.operand_dtypes) for m in entry.messages)
+    return _native.CpuKernel(code, entry.symbol, len(entry.parameters), entry.block, entry.scratch_bytes, messages)
