@@ -1,4 +1,4 @@
-"""Backends: what turns IR into an artifact for one kind of machine, and an artifact into kernels that can be launched."""
+"""Backends: what turns IR into an artifact for one kind of machine, and an artifact into kernels to launch."""
 
 from __future__ import annotations
 

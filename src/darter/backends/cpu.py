@@ -27,11 +27,11 @@ def compile(module: Module, target: Target) -> Artifact:
         CompileError: the launcher or a kernel uses what the CPU backend does not have.
     """
     # Here and not above: they import LLVM, which a launch from disk must not need.
-    from darter.codegen import cpu as codegen
-    from darter.codegen import program
+    from darter.codegen.cpu import compile_kernels
+    from darter.codegen.program import lower
 
-    launch_program = program.lower(module)
-    code, kernels = codegen.compile_kernels(module.kernels, target)
+    launch_program = lower(module)
+    code, kernels = compile_kernels(module.kernels, target)
     return Artifact(target, launch_program, kernels, code, tuple(module.functions))
 
 
