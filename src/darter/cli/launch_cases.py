@@ -60,7 +60,9 @@ def launch_cases(framework: str, sizes: Sequence[str] = tuple(SIZES), with_numba
                 )
 
 
-def _arguments(twin: Callable[..., Any], make: Callable[[tuple[int, int]], Any], shape: tuple[int, int]) -> dict[str, Any]:
+def _arguments(
+    twin: Callable[..., Any], make: Callable[[tuple[int, int]], Any], shape: tuple[int, int]
+) -> dict[str, Any]:
     """Return an argument for each parameter: tensors of ``shape``, integers, constexprs, and None for the stream."""
     values: dict[str, Any] = {}
     for number, name in enumerate(inspect.signature(twin).parameters):
@@ -78,7 +80,9 @@ def _candidate(name: str, function: Any, calls: list[dict[str, Any]], style: str
         # Local names, each call its own: building argument tuples would be timed otherwise.
         local = {parameter: f"{parameter}_{number}" for parameter in call}
         names |= {local[parameter]: value for parameter, value in call.items()}
-        spelled = [variable if style == "positional" else f"{parameter}={variable}" for parameter, variable in local.items()]
+        spelled = [
+            variable if style == "positional" else f"{parameter}={variable}" for parameter, variable in local.items()
+        ]
         statements.append(f"function({', '.join(spelled)})")
     return Candidate(name, "; ".join(statements), names, len(calls))
 
