@@ -32,7 +32,8 @@ int launch_with_messages(CpuKernel* kernel, CpuJob* job) {
   return run_cpu_job(*job, &kernel->cost) == 0 ? log.deliver(kernel->base.name) : -1;
 }
 
-int cpu_launch(KernelHandle* handle, void** params, const int64_t grid[3], int64_t shared_bytes, void*) {
+int cpu_launch(KernelHandle* handle, void** params, const int64_t grid[3], int64_t shared_bytes, void*,
+               const LaunchAttributes*) {
   auto* kernel = reinterpret_cast<CpuKernel*>(handle);
   CpuJob job{kernel->entry,
              params,

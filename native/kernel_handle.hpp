@@ -11,12 +11,19 @@ namespace darter {
 
 struct KernelHandle;
 
+// What a launch may ask for beyond its grid; a backend without such a thing ignores it.
+struct LaunchAttributes {
+  uint32_t cluster[3];
+  bool cooperative;
+  bool programmatic_dependent;
+};
+
 // Launches `kernel` with `params[i]` pointing at the 8-byte register of parameter i, on a checked grid without a zero
 // and `shared_bytes` >= 0 of dynamic shared memory. Returns 0, or -1 with a Python exception set. A failed assertion of
 // device code is reported as DeviceAssertError(message, message_index); the call state adds the place in the source.
-// Called with the GIL held, which it may release.
+// `attributes` is nullptr where the launch asks for nothing. Called with the GIL held, which it may release.
 using LaunchFunction = int (*)(KernelHandle* kernel, void** params, const int64_t grid[3], int64_t shared_bytes,
-                               void* stream);
+                               void* stream, const LaunchAttributes* attributes);
 
 struct KernelHandle {
   PyObject_HEAD;

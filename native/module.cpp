@@ -7,6 +7,7 @@
 #include "cpu_kernel.hpp"
 #include "cpu_runner.hpp"
 #include "dict_watch.hpp"
+#include "driver_cuda.hpp"
 #include "guards.hpp"
 #include "kernel_handle.hpp"
 #include "object_loader.hpp"
@@ -28,6 +29,7 @@ constexpr Register PARTS[] = {
     darter::register_object_loader,
     darter::register_cpu_runner,
     darter::register_cpu_kernel,
+    darter::register_driver_cuda,
     darter::register_call_state,
     darter::register_cpu_features,
     // clang-format on

@@ -69,9 +69,8 @@ struct LaunchSpec {
   uint16_t grid[3];
   int32_t block[3];
   uint16_t shared_bytes;
-  uint32_t cluster[3];
-  bool cooperative;
-  bool programmatic_dependent;
+  LaunchAttributes attributes;
+  bool has_attributes;
   int32_t site;
 };
 

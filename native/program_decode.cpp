@@ -157,11 +157,14 @@ class Decoder {
     }
     in_.require(threads <= kMaxThreads, "a block has too many threads");
     spec->shared_bytes = reg(in_.number<uint32_t>());
-    for (uint32_t& axis : spec->cluster) axis = in_.number<uint32_t>();
+    LaunchAttributes& attributes = spec->attributes;
+    for (uint32_t& axis : attributes.cluster) axis = in_.number<uint32_t>();
     const auto flags = in_.number<uint32_t>();
     in_.require(flags <= (kCooperative | kDependent), "a launch has unknown flags");
-    spec->cooperative = (flags & kCooperative) != 0;
-    spec->programmatic_dependent = (flags & kDependent) != 0;
+    attributes.cooperative = (flags & kCooperative) != 0;
+    attributes.programmatic_dependent = (flags & kDependent) != 0;
+    spec->has_attributes =
+        flags != 0 || attributes.cluster[0] != 1 || attributes.cluster[1] != 1 || attributes.cluster[2] != 1;
     spec->site = site();
     in_.require(count <= kMaxLaunchArguments, "a launch has too many arguments");
     if (!in_.ok()) return;

@@ -54,7 +54,9 @@ RunEnd end_of(ScalarStatus status) {
   auto** params = static_cast<void**>(alloca((count + 1) * sizeof(void*)));
   for (size_t i = 0; i < count; ++i) params[i] = &r[arguments[i]];
   KernelHandle* kernel = kernels[spec.kernel];
-  return kernel->launch(kernel, params, grid, shared, stream) == 0 ? RunEnd::kDone : RunEnd::kException;
+  return kernel->launch(kernel, params, grid, shared, stream, spec.has_attributes ? &spec.attributes : nullptr) == 0
+             ? RunEnd::kDone
+             : RunEnd::kException;
 }
 
 }  // namespace

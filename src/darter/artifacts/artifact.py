@@ -46,14 +46,10 @@ class KernelEntry:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Everything that a launch needs: ``code`` is an ELF object (CPU, AMD) or a cubin (CUDA).
-
-    ``written`` are the indices of the plan parameters whose tensors a kernel stores to, as in ``ir.nodes.Module``.
-    """
+    """Everything that a launch needs: ``code`` is an ELF object (CPU, AMD) or a cubin (CUDA)."""
 
     target: Target
     program: Program
     kernels: tuple[KernelEntry, ...]
     code: bytes
     functions: tuple[FunctionName, ...]
-    written: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from darter import _native
     from darter.artifacts.artifact import Artifact
     from darter.ir.nodes import Module
-    from darter.target import Target
+    from darter.target import Device, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,18 @@ class Loaded:
 class Backend(Protocol):
     """What each module of this package offers; ``compile`` imports the code generator, the others must not."""
 
-    def target(self) -> Target:
-        """Return what code is generated for on this machine, fully resolved."""
+    def target(self, device: Device, arch: str | None) -> Target:
+        """Return what code is generated for on ``device``, fully resolved; ``arch`` is what was asked for, if anything.
+
+        Raises:
+            ConfigError: this machine's device cannot run code for ``arch``.
+        """
 
     def compile(self, module: Module, target: Target) -> Artifact:
         """Return the artifact of a verified module; loads nothing."""
 
-    def load(self, artifact: Artifact) -> Loaded:
-        """Return the artifact's kernels, ready to launch.
+    def load(self, artifact: Artifact, device: Device) -> Loaded:
+        """Return the artifact's kernels, ready to launch on ``device``.
 
         Raises:
             ArtifactError: the artifact is damaged, or for another machine.

@@ -7,17 +7,21 @@ from darter.artifacts.artifact import Artifact, KernelEntry
 from darter.backends import Loaded
 from darter.errors import ArtifactError
 from darter.ir.nodes import Module
-from darter.target import Target
+from darter.target import Device, Target
 
 WARP_SIZE = 32
+HOST = Device("cpu", 0)
 HOST_FUNCTIONS = ("memcpy", "memmove", "memset", "darter_message")
 """What compiled code may call, and nothing else."""
 
 
-def target() -> Target:
-    """Return the target of this machine: its x86-64 level as LLVM names it, and what it has beyond that level."""
-    arch, features = _native.cpu_architecture()
-    return Target("cpu", arch, features, WARP_SIZE)
+def target(device: Device = HOST, arch: str | None = None) -> Target:
+    """Return the target of this machine: its x86-64 level as LLVM names it, and what it has beyond that level.
+
+    ``arch`` is a GPU's business and not looked at: a launcher on CPU arrays runs here, whatever is asked for there.
+    """
+    level, features = _native.cpu_architecture()
+    return Target("cpu", level, features, WARP_SIZE)
 
 
 def compile(module: Module, target: Target) -> Artifact:
@@ -32,10 +36,10 @@ def compile(module: Module, target: Target) -> Artifact:
 
     launch_program = lower(module)
     code, kernels = compile_kernels(module.kernels, target)
-    return Artifact(target, launch_program, kernels, code, tuple(module.functions), module.written)
+    return Artifact(target, launch_program, kernels, code, tuple(module.functions))
 
 
-def load(artifact: Artifact) -> Loaded:
+def load(artifact: Artifact, device: Device = HOST) -> Loaded:
     """Return the artifact's kernels, ready to launch.
 
     Raises:

@@ -1,1 +1,0 @@
-"""Launchers as a user would write them."""

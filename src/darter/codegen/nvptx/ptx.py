@@ -1,0 +1,56 @@
+"""LLVM text to PTX by llvmlite, and what the PTX may leave undefined."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from darter.errors import CodegenError
+from darter.target import Target
+
+TRIPLE = "nvptx64-nvidia-cuda"
+
+ALLOWED_EXTERNS = frozenset({"vprintf", "darter_dynamic"})
+"""What the driver answers, and the dynamic shared memory of a launch."""
+
+_EXTERN = re.compile(r"^\.extern [^;(]*?([\w$.]+)\s*(?:\[\])?\s*(?:;|\()", re.MULTILINE)
+_EXTERN_FUNCTION = re.compile(r"^\.extern \.func[^;]*?\b([A-Za-z_$][\w$]*)\s*\n?\(", re.MULTILINE)
+
+
+@functools.lru_cache(maxsize=8)
+def _machine(arch: str) -> Any:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, opt=3, reloc="default", codemodel="default")
+
+
+def emit_ptx(text: str, target: Target) -> str:
+    """Return the PTX of LLVM ``text`` for ``target.arch``; raises ``CodegenError`` where the text is at fault."""
+    machine = _machine(target.arch)
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise CodegenError(f"LLVM refuses darter's code: {error}") from error
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    # Unrolling is the kernel author's (dt.static_range); vectorisation has no meaning on one thread's registers.
+    options.loop_unrolling = False
+    options.loop_vectorization = False
+    options.slp_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    ptx: str = machine.emit_assembly(module)
+    unknown = externs(ptx) - ALLOWED_EXTERNS
+    if unknown:
+        raise CodegenError(f"the code calls {', '.join(sorted(unknown))}, which nothing defines")
+    return ptx
+
+
+def externs(ptx: str) -> frozenset[str]:
+    """Return the names that PTX declares ``.extern``."""
+    return frozenset(_EXTERN_FUNCTION.findall(ptx)) | frozenset(
+        name for name in _EXTERN.findall(ptx) if not name.startswith("func")
+    )
