@@ -46,10 +46,14 @@ class KernelEntry:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """Everything that a launch needs: ``code`` is an ELF object (CPU, AMD) or a cubin (CUDA)."""
+    """Everything that a launch needs: ``code`` is an ELF object (CPU, AMD) or a cubin (CUDA).
+
+    ``written`` are the indices of the plan parameters whose tensors a kernel stores to, as in ``ir.nodes.Module``.
+    """
 
     target: Target
     program: Program
     kernels: tuple[KernelEntry, ...]
     code: bytes
     functions: tuple[FunctionName, ...]
+    written: tuple[int, ...] = ()

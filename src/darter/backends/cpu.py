@@ -36,7 +36,7 @@ def compile(module: Module, target: Target) -> Artifact:
 
     launch_program = lower(module)
     code, kernels = compile_kernels(module.kernels, target)
-    return Artifact(target, launch_program, kernels, code, tuple(module.functions))
+    return Artifact(target, launch_program, kernels, code, tuple(module.functions), module.written)
 
 
 def load(artifact: Artifact, device: Device = HOST) -> Loaded:

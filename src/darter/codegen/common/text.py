@@ -101,6 +101,12 @@ class FunctionText:
             self._preamble.append(f"  {name} = {right}")
         return name
 
+    def stack(self, type: str, align_bytes: int) -> str:
+        """Return the address of a new place on the stack for one ``type``."""
+        name = self.name()
+        self._preamble.append(f"  {name} = alloca {type}, align {align_bytes}")
+        return name
+
     def define_preamble(self, name: str, right: str) -> None:
         """Define ``name`` at the start of the function."""
         self._preamble.append(f"  {name} = {right}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from darter.codegen.cpu import arithmetic, flow, memory, threads
+from darter.codegen.cpu import arithmetic, atomics, flow, memory, messages, threads, warp
 from darter.codegen.cpu.context import Context
 from darter.errors import CodegenError
 from darter.ir import nodes as ir
@@ -32,6 +32,11 @@ EMITTERS: dict[type[ir.Node], Callable[[Context, Any], None]] = {
     ir.Store: memory.emit_store,
     ir.SharedAlloc: memory.emit_shared_alloc,
     ir.DynamicShared: memory.emit_dynamic_shared,
+    ir.Atomic: atomics.emit_atomic,
+    ir.Shuffle: warp.emit_shuffle,
+    ir.Vote: warp.emit_vote,
+    ir.Assert: messages.emit_assert,
+    ir.Print: messages.emit_print,
     ir.If: flow.emit_if,
     ir.For: flow.emit_for,
     ir.While: flow.emit_while,

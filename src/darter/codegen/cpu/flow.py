@@ -136,7 +136,7 @@ def emit_for(context: Context, node: ir.For) -> None:
         _masked_for(context, node)
 
 
-class _Phis:
+class Phis:
     """The phis of a loop's carried values: written at its head, filled when the back edge is known."""
 
     def __init__(self, context: Context, arguments: Sequence[ir.Value], initial: Sequence[str], before: str) -> None:
@@ -163,18 +163,18 @@ def _uniform_for(context: Context, node: ir.For) -> None:
     """All lanes run the same turns: a plain loop that cannot overflow its index."""
     text, scalar = context.text, context.scalar
     index, *carried = node.body.arguments
-    element, signed = register_type(index.type), index.dtype.is_signed
-    lower, upper, step = (context.lane0(v) for v in (node.lower, node.upper, node.step))
+    element = register_type(index.type)
+    lower, step = context.lane0(node.lower), context.lane0(node.step)
     first = _initial(context, carried, node.initial)
     head, done = text.fresh_label("for"), text.fresh_label("endfor")
-    enters = _has_turns(context, node, element, signed, lower, upper, step)
+    enters = has_turns(context, node)
     before = text.label
     text.branch(enters, head, done)
     text.begin(head)
-    phis = _Phis(context, [index, *carried], [lower, *first], before)
+    phis = Phis(context, [index, *carried], [lower, *first], before)
     following = _yield(context, node.body, [context.shapes[a] for a in carried])
     position = phis.names[0]
-    goes_on = _more_turns(context, node, element, position, upper, step)
+    goes_on = more_turns(context, node, position)
     advanced = scalar.op("add", element, position, step)
     phis.close([advanced, *following], text.label)
     last = text.label
@@ -183,24 +183,27 @@ def _uniform_for(context: Context, node: ir.For) -> None:
     _merge(context, node.results, (first, before), (following, last))
 
 
-def _has_turns(context: Context, node: ir.For, element: str, signed: bool, lower: str, upper: str, step: str) -> str:
-    scalar, sign = context.scalar, "s" if signed else "u"
-    up, known = scalar.compare(f"{sign}lt", element, lower, upper), context.shapes.constant(node.step)
+def has_turns(context: Context, node: ir.For) -> str:
+    """Return whether a uniform loop runs at all."""
+    scalar, element = context.scalar, register_type(node.lower.type)
+    lower, upper, step = (context.lane0(value) for value in (node.lower, node.upper, node.step))
+    sign, known = "s" if node.lower.dtype.is_signed else "u", context.shapes.constant(node.step)
+    up = scalar.compare(f"{sign}lt", element, lower, upper)
     if known is not None:
         if known == 0:
             return "false"
         return up if known > 0 else scalar.compare(f"{sign}gt", element, lower, upper)
     down = scalar.compare(f"{sign}gt", element, lower, upper)
-    zero = scalar.integer(element, 0)
-    rises = scalar.compare(f"{sign}gt", element, step, zero)
-    falls = scalar.compare(f"{sign}lt", element, step, zero)
+    rises = scalar.compare(f"{sign}gt", element, step, "0")
+    falls = scalar.compare(f"{sign}lt", element, step, "0")
     risen, fallen = scalar.op("and", "i1", rises, up), scalar.op("and", "i1", falls, down)
     return scalar.op("or", "i1", risen, fallen)
 
 
-def _more_turns(context: Context, node: ir.For, element: str, position: str, upper: str, step: str) -> str:
+def more_turns(context: Context, node: ir.For, position: str) -> str:
     """Return whether another turn follows: what is left, an unsigned number, is more than one step."""
-    scalar, known = context.scalar, context.shapes.constant(node.step)
+    scalar, known, element = context.scalar, context.shapes.constant(node.step), register_type(node.lower.type)
+    upper, step = context.lane0(node.upper), context.lane0(node.step)
     ahead = scalar.op("sub", element, upper, position)
     if known is not None and known > 0:
         return scalar.compare("ugt", element, ahead, step)
@@ -209,8 +212,8 @@ def _more_turns(context: Context, node: ir.For, element: str, position: str, upp
         return scalar.compare("ugt", element, behind, back)
     sign = "s" if node.step.dtype.is_signed else "u"
     rises = scalar.compare(f"{sign}gt", element, step, "0")
-    left, size = scalar.select(element, rises, ahead, behind), scalar.select(element, rises, step, back)
-    return scalar.compare("ugt", element, left, size)
+    left, size_ = scalar.select(element, rises, ahead, behind), scalar.select(element, rises, step, back)
+    return scalar.compare("ugt", element, left, size_)
 
 
 def _counted_by_lanes(context: Context, node: ir.For) -> bool:
@@ -257,7 +260,7 @@ def _affine_loop(context: Context, node: ir.For, state: list[str], least: str, m
     text.branch(scalar.compare("ugt", element, state[1], least), head, done)
     text.begin(head)
     room, slot = text.name(), text.reserve()
-    phis = _Phis(context, [index, *carried], [state[0], *state[2:]], before)
+    phis = Phis(context, [index, *carried], [state[0], *state[2:]], before)
     old = phis.names[1:]
     skip = None
     if masked:
@@ -328,7 +331,7 @@ def _masked_for(context: Context, node: ir.For) -> None:
     text.branch(context.any(entering), head, done)
     text.begin(head)
     active, slot = text.name(), text.reserve()
-    phis = _Phis(context, [index, *carried], [start, *first], before)
+    phis = Phis(context, [index, *carried], [start, *first], before)
     context.mask = active
     following = _guarded_body(context, node, carried, phis.names[1:], None)
     context.mask = outer
@@ -360,7 +363,7 @@ def emit_while(context: Context, node: ir.While) -> None:
     text.jump(head)
     text.begin(head)
     active, slot = text.name(), text.reserve()
-    phis = _Phis(context, arguments, first, before)
+    phis = Phis(context, arguments, first, before)
     if not uniform:
         context.mask = active
     context.emit(context, node.test.nodes)

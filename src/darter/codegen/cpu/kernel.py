@@ -8,6 +8,8 @@ from darter.codegen.common.text import FunctionText, ModuleText
 from darter.codegen.common.types import memory_type
 from darter.codegen.cpu.body import emit_nodes
 from darter.codegen.cpu.context import Context
+from darter.codegen.cpu.crossing import has_barrier
+from darter.codegen.cpu.regions import emit_regions
 from darter.codegen.cpu.shapes import Shapes
 from darter.dtypes import ScalarType
 from darter.ir import nodes as ir
@@ -93,6 +95,9 @@ def _warps(context: Context) -> None:
     if warps == 1:
         context.mask = tail_mask(context, "0")
         emit_nodes(context, kernel.body.nodes)
+        return
+    if has_barrier(kernel.body):
+        emit_regions(context, warps, tail_mask)
         return
     with text.counted(str(warps), "warp") as warp:
         context.warp = warp

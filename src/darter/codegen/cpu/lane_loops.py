@@ -25,7 +25,7 @@ def active_lanes(text: FunctionText, width: int, bits: str) -> Iterator[str]:
 
 def buffer(text: FunctionText, width: int, element: str, data: str) -> str:
     """Write ``data`` (a vector of ``width`` lanes) to the stack; return where."""
-    place = text.preamble(f"alloca <{width} x {element}>, align 64, addrspace(0) ; {data}")
+    place = text.stack(f"<{width} x {element}>", 64)
     text.line(f"store <{width} x {element}> {data}, ptr {place}, align 64")
     return place
 
@@ -70,6 +70,34 @@ def scatter(module: ModuleText, element: str, width: int) -> str:
             place = text.value(f"load ptr, ptr {lane_of(text, 'ptr', places, lane)}")
             text.line(f"store {element} {one}, ptr {place}")
         text.line("ret void")
+        return text
+
+    return module.helper(name, make)
+
+
+def permute(module: ModuleText, element: str, width: int) -> str:
+    """Return the helper that gives each lane the element of the lane that it names (0 to ``width`` - 1)."""
+    name = f"darter.permute.{element}"
+
+    def make() -> FunctionText:
+        vector, sources = f"<{width} x {element}>", f"<{width} x i32>"
+        text = FunctionText(
+            module, f"define internal {vector} @{name}({vector} %data, {sources} %from) noinline nounwind"
+        )
+        stored = "i8" if element == "i1" else element
+        data = "%data" if element != "i1" else text.value(f"zext {vector} %data to <{width} x i8>")
+        from_ = buffer(text, width, "i32", "%from")
+        places = buffer(text, width, stored, data)
+        found = buffer(text, width, stored, "zeroinitializer")
+        with text.counted(str(width), "lane") as lane:
+            source = text.value(f"load i32, ptr {lane_of(text, 'i32', from_, lane)}")
+            wide = text.value(f"zext i32 {source} to i64")
+            one = text.value(f"load {stored}, ptr {lane_of(text, stored, places, wide)}")
+            text.line(f"store {stored} {one}, ptr {lane_of(text, stored, found, lane)}")
+        result = text.value(f"load <{width} x {stored}>, ptr {found}, align 64")
+        if element == "i1":
+            result = text.value(f"trunc <{width} x i8> {result} to {vector}")
+        text.line(f"ret {vector} {result}")
         return text
 
     return module.helper(name, make)

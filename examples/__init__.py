@@ -1,0 +1,1 @@
+"""Launchers as a user would write them."""

@@ -1,0 +1,183 @@
+"""The store: artifacts between processes, found in two steps, and never a reason for a launch to fail.
+
+Only the front end knows what a function captures, so the primary key finds candidates: entries whose manifests say what
+one compile read.  The one whose manifest still resolves is the hit.  Every failure of the disk is a miss or a skipped
+publication, and is warned about once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+from darter.artifacts import format as entry_format
+from darter.artifacts.artifact import Artifact
+from darter.artifacts.directory import Directory
+from darter.artifacts.key import KeyRecord
+from darter.artifacts.lock import CompileLocks
+from darter.artifacts.settings import StoreSettings, settings_from
+from darter.artifacts.single_flight import SingleFlight
+from darter.errors import ArtifactError, StoreWarning
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What a compile leaves, or a hit finds: the manifest (the capture record's bytes) and the artifact."""
+
+    manifest: bytes
+    artifact: Artifact
+    from_disk: bool = False
+
+
+class Store:
+    """The entries that ``settings`` point at.  No method raises for the disk's sake."""
+
+    def __init__(self, settings: StoreSettings) -> None:
+        self._settings = settings
+        self._flights: SingleFlight[Build] = SingleFlight()
+        self._locks = CompileLocks(settings.lock_timeout_s)
+        self._warned: set[str] = set()
+        self._directory: Directory | None = None
+        self._prepared = False
+
+    def lookup(self, key: KeyRecord, resolve: Callable[[bytes], bool]) -> Build | None:
+        """Return the newest entry with exactly this key whose manifest ``resolve`` accepts, or None.
+
+        ``resolve`` is given a manifest and says whether every path of it, resolved live, still has its fingerprint.  An
+        entry that is damaged is dropped, so that the next publication replaces it.
+        """
+        directory = self._ready()
+        if directory is None:
+            return None
+        try:
+            for name, stream in directory.open_newest_first(key.digest):
+                try:
+                    head = entry_format.read_head(stream)
+                    # The name is a cut hash and decides nothing: the whole record does.
+                    if head.key != key.data or not resolve(head.manifest):
+                        continue
+                    build = Build(head.manifest, entry_format.read_artifact(stream, head), from_disk=True)
+                except ArtifactError as error:
+                    self._drop(directory, key, name, error)
+                    continue
+                except OSError as error:
+                    self._warn("read", f"an entry could not be read ({error})")
+                    continue
+                self._touch(directory, key, name)
+                return build
+        except OSError as error:
+            self._warn("read", f"it could not be read ({error})")
+        return None
+
+    def publish(self, key: KeyRecord, build: Build) -> None:
+        """Keep ``build`` for other processes, as one atomic unit; a failure is warned about once."""
+        directory = self._ready()
+        if directory is None:
+            return
+        try:
+            data = entry_format.encode(key, build.manifest, build.artifact)
+            directory.put(key.digest, hashlib.sha256(build.manifest).hexdigest()[:32], data)
+        except OSError as error:
+            self._warn("write", f"it could not be written ({error})")
+
+    def obtain(self, key: KeyRecord, resolve: Callable[[bytes], bool], compile: Callable[[], Build]) -> Build:
+        """Return the build for ``key``: from the store, another thread's or process's compile, or ``compile()``.
+
+        One compile per key runs at a time in this process, and on this machine as far as file locks reach; the wait for
+        another process is bounded, and the loser of a race uses its own build.  Raises what ``compile`` raises, in
+        every thread that waited for it.
+        """
+        mine = False
+
+        def make() -> Build:
+            nonlocal mine
+            mine = True
+            return self._compile_once(key, resolve, compile)
+
+        found = self.lookup(key, resolve)
+        while found is None:
+            made = self._flights.run(key.data, make)
+            # Another thread's build may have captured values that have changed since.
+            found = made if mine or resolve(made.manifest) else self.lookup(key, resolve)
+        return found
+
+    def _compile_once(self, key: KeyRecord, resolve: Callable[[bytes], bool], compile: Callable[[], Build]) -> Build:
+        with self._machine_lock(key):
+            found = self.lookup(key, resolve)
+            if found is not None:
+                return found
+            build = compile()
+            self.publish(key, build)
+            return build
+
+    @contextmanager
+    def _machine_lock(self, key: KeyRecord) -> Iterator[None]:
+        directory = self._ready()
+        path = None
+        if directory is not None:
+            try:
+                path = directory.lock_path(key.digest)
+            except OSError as error:
+                self._warn("write", f"it could not be written ({error})")
+        if path is None:
+            yield
+            return
+        with self._locks.hold(path):
+            yield
+
+    def _ready(self) -> Directory | None:
+        """Return the directory, made and checked at the first use, or None where there is none to trust."""
+        if not self._prepared:
+            self._directory = self._prepare()
+            self._prepared = True
+        return self._directory
+
+    def _prepare(self) -> Directory | None:
+        if self._settings.limit_bytes == 0:
+            return None
+        if self._settings.directory is None:
+            self._warn("place", "no user cache directory is to be found; set DARTER_CACHE_DIR")
+            return None
+        directory = Directory(self._settings.directory, self._settings)
+        try:
+            directory.prepare()
+        except OSError as error:
+            self._warn("place", f"it is not used: {error}")
+            return None
+        return directory
+
+    def _drop(self, directory: Directory, key: KeyRecord, name: str, why: ArtifactError) -> None:
+        self._warn("damaged", f"a damaged entry of {key.function} is replaced: {why}")
+        try:
+            directory.discard(key.digest, name)
+        except OSError as error:
+            self._warn("write", f"it could not be written ({error})")
+
+    def _touch(self, directory: Directory, key: KeyRecord, name: str) -> None:
+        try:
+            directory.touch(key.digest, name)
+        except OSError:
+            # A store that may be read and not written serves hits; its owner keeps it in order.
+            return
+
+    def _warn(self, kind: str, what: str) -> None:
+        if kind in self._warned:
+            return
+        self._warned.add(kind)
+        where = f" at {self._settings.directory}" if self._settings.directory else ""
+        warnings.warn(f"darter's artifact store{where}: {what}; launches go on from memory", StoreWarning, stacklevel=3)
+
+
+@lru_cache(maxsize=16)
+def _store(settings: StoreSettings) -> Store:
+    return Store(settings)
+
+
+def local_store() -> Store:
+    """Return the process's store for the environment as it is now; touches no disk yet."""
+    return _store(settings_from(os.environ))

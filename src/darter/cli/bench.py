@@ -1,0 +1,15 @@
+"""``darter bench``: measurements, each a command of its own; all write the same JSON (``report_json``)."""
+
+from __future__ import annotations
+
+import typer
+
+from darter.cli import bench_launch
+
+app = typer.Typer(help="Measure darter on this machine.", no_args_is_help=True)
+app.command("launch")(bench_launch.launch)
+
+
+@app.callback()
+def bench() -> None:
+    """Measure darter on this machine."""
