@@ -9,6 +9,7 @@
 #include "dict_watch.hpp"
 #include "driver_cuda.hpp"
 #include "guards.hpp"
+#include "jit_function.hpp"
 #include "kernel_handle.hpp"
 #include "object_loader.hpp"
 
@@ -32,6 +33,9 @@ constexpr Register PARTS[] = {
     darter::register_driver_cuda,
     darter::register_call_state,
     darter::register_cpu_features,
+    darter::register_bound_function,
+    darter::register_jit_function,
+    darter::register_compiled_function,
     // clang-format on
 };
 

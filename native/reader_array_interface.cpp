@@ -1,0 +1,98 @@
+// Arrays that only tell of themselves by __array_interface__ or __cuda_array_interface__ (version 2 and 3).
+// Source: numpy's "The array interface protocol" and numba's "CUDA Array Interface (Version 3)".
+#include "scalar_types.hpp"
+#include <cstdlib>
+
+#include "reader.hpp"
+
+namespace darter {
+namespace {
+
+Dtype dtype_of_typestr(PyObject* typestr) {
+  const char* text = typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8(typestr) : nullptr;
+  if (text == nullptr || std::strlen(text) < 3 || text[0] == '>') return kNoDtype;
+  const int bytes = std::atoi(text + 2);
+  switch (text[1]) {
+    case 'b':
+      return dtype_of_dlpack(6, bytes * 8, 1);
+    case 'i':
+      return dtype_of_dlpack(0, bytes * 8, 1);
+    case 'u':
+      return dtype_of_dlpack(1, bytes * 8, 1);
+    case 'f':
+      return dtype_of_dlpack(2, bytes * 8, 1);
+    default:
+      return kNoDtype;
+  }
+}
+
+bool read_integers(const Place& place, PyObject* items, const char* what, int64_t* out, int* count) {
+  Ref tuple(items != nullptr ? PySequence_Tuple(items) : nullptr);
+  if (!tuple || PyTuple_GET_SIZE(tuple.get()) > kMaxRank) {
+    return refuse_type(place, "its array interface has no usable '%s'", what);
+  }
+  *count = static_cast<int>(PyTuple_GET_SIZE(tuple.get()));
+  for (int i = 0; i < *count; ++i) {
+    out[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.get(), i));
+    if (out[i] == -1 && PyErr_Occurred() != nullptr) {
+      return refuse_type(place, "its array interface has no usable '%s'", what);
+    }
+  }
+  return true;
+}
+
+bool read_data(const Place& place, PyObject* data, TensorView* view) {
+  if (data == nullptr || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2) {
+    return refuse_type(place, "its array interface has no usable 'data'");
+  }
+  view->address = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(data, 0));
+  const int readonly = PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) : -1;
+  view->readonly = readonly == 1;
+  return readonly >= 0 || refuse_type(place, "its array interface has no usable 'data'");
+}
+
+}  // namespace
+
+bool read_array_interface(const Place& place, PyObject* object, bool cuda, TensorView* view) {
+  Ref interface(PyObject_GetAttrString(object, cuda ? "__cuda_array_interface__" : "__array_interface__"));
+  if (!interface || !PyDict_Check(interface.get())) {
+    return refuse_type(place, "the array interface of a %s could not be read", Py_TYPE(object)->tp_name);
+  }
+  PyObject* fields = interface.get();
+  PyObject* mask = PyDict_GetItemString(fields, "mask");
+  if (mask != nullptr && mask != Py_None) return refuse_type(place, "found a masked array; accepted: plain arrays");
+  PyObject* typestr = PyDict_GetItemString(fields, "typestr");
+  view->dtype = dtype_of_typestr(typestr);
+  if (view->dtype == kNoDtype) {
+    return refuse_type(place,
+                       "found an array of type %R; accepted: bool, integers, float16, float32 and float64 in native "
+                       "byte order",
+                       typestr != nullptr ? typestr : Py_None);
+  }
+  int rank = 0;
+  int stride_count = 0;
+  int64_t* strides = view->storage + kMaxRank;
+  if (!read_integers(place, PyDict_GetItemString(fields, "shape"), "shape", view->storage, &rank)) return false;
+  PyObject* given = PyDict_GetItemString(fields, "strides");
+  if (given != nullptr && given != Py_None) {
+    if (!read_integers(place, given, "strides", strides, &stride_count)) return false;
+    if (stride_count != rank) return refuse_type(place, "its array interface has no usable 'strides'");
+  } else {
+    uint64_t step = uint64_t{1} << size_shift(view->dtype);
+    for (int axis = rank - 1; axis >= 0; --axis) {
+      strides[axis] = static_cast<int64_t>(step);
+      step *= static_cast<uint64_t>(view->storage[axis]);
+    }
+  }
+  if (!read_data(place, PyDict_GetItemString(fields, "data"), view)) return false;
+  view->rank = rank;
+  view->shape = view->storage;
+  view->strides = strides;
+  view->byte_strides = true;
+  view->device_type = cuda ? kDLCUDA : kDLCPU;
+  view->device_id = 0;
+  view->framework = nullptr;
+  return true;
+}
+
+}  // namespace darter

@@ -1,0 +1,412 @@
+// torch tensors. Three ways, chosen once, when the first tensor arrives:
+//
+// 1. torch's stable C shim (aoti_torch_get_*), found by dlsym. It wants an at::Tensor*; its place in the Python object is
+//    found by matching words of probe tensors against Tensor._cdata, and the place of the dispatch key set in the
+//    TensorImpl by matching against torch._C._dispatch_keys. Unless every probe agrees, and the shim reads back what
+//    Python says of it, this way is not used. About 20 ns a tensor.
+// 2. the DLPack C exchange API (torch 2.10 and later). About 70 ns, and a Python call for the dispatch keys.
+// 3. __dlpack__.
+//
+// The dispatch key set says in one word what would make the plain memory wrong: conj and neg bits, sparse, quantised,
+// mkldnn and meta tensors, functorch and functionalisation wrappers.
+#include <dlfcn.h>
+
+#include "scalar_types.hpp"
+#include "reader.hpp"
+
+namespace darter {
+namespace {
+
+using Handle = void*;  // at::Tensor*
+
+struct Shim {
+  int32_t (*get_data_ptr)(Handle, void**);
+  int32_t (*get_sizes)(Handle, int64_t**);
+  int32_t (*get_strides)(Handle, int64_t**);
+  int32_t (*get_dim)(Handle, int64_t*);
+  int32_t (*get_dtype)(Handle, int32_t*);
+  int32_t (*get_device_type)(Handle, int32_t*);
+  int32_t (*get_device_index)(Handle, int32_t*);
+};
+
+constexpr int kDTypeNumbers = 64;        // c10::ScalarType counts fewer
+constexpr int kObjectWords = 16;         // words of a tensor's Python object that are searched for the handle
+
+struct Torch {
+  PyTypeObject* tensor = nullptr;     // owned, for ever, like everything here
+  PyTypeObject* parameter = nullptr;
+  PyObject* dispatch_keys = nullptr;  // torch._C._dispatch_keys
+  PyObject* raw_repr = nullptr;       // the str "raw_repr"
+  const DLPackExchangeAPI* exchange = nullptr;
+  uint64_t plain_keys = 0;            // every key that a plain, dense tensor may have
+  uint64_t dense_key = 0;
+  uint64_t cpu_backend = 0;
+  int32_t cuda_device_type = kDLCUDA;  // kDLROCM where torch is built for HIP
+  bool verified = false;               // way 1 agreed with every probe
+  bool accelerated = false;            // way 1 is in use
+  int handle_word = 0;
+  int keys_word = 0;
+  Shim shim = {};
+  Dtype dtypes[kDTypeNumbers] = {};  // c10::ScalarType -> code
+};
+Torch torch;
+
+PyObject* get_path(PyObject* root, std::initializer_list<const char*> names) {
+  PyObject* value = Py_NewRef(root);
+  for (const char* name : names) {
+    PyObject* next = PyObject_GetAttrString(value, name);
+    Py_DECREF(value);
+    if (next == nullptr) return nullptr;
+    value = next;
+  }
+  return value;
+}
+
+bool raw_keys(PyObject* tensor, uint64_t* out) {
+  Ref set(PyObject_CallOneArg(torch.dispatch_keys, tensor));
+  Ref raw(set ? PyObject_CallMethodNoArgs(set.get(), torch.raw_repr) : nullptr);
+  if (!raw) return false;
+  *out = PyLong_AsUnsignedLongLong(raw.get());
+  return PyErr_Occurred() == nullptr;
+}
+
+bool keys_named(PyObject* c_module, std::initializer_list<const char*> names, uint64_t* out) {
+  for (const char* name : names) {
+    Ref key(get_path(c_module, {"DispatchKey", name}));
+    Ref set(key ? PyObject_CallMethod(c_module, "DispatchKeySet", "O", key.get()) : nullptr);
+    Ref raw(set ? PyObject_CallMethodNoArgs(set.get(), torch.raw_repr) : nullptr);
+    if (!raw) return false;
+    *out |= PyLong_AsUnsignedLongLong(raw.get());
+    if (PyErr_Occurred() != nullptr) return false;
+  }
+  return true;
+}
+
+template <typename Function>
+bool find_symbol(void* library, const char* name, Function* out) {
+  *out = reinterpret_cast<Function>(dlsym(library, name));
+  return *out != nullptr;
+}
+
+bool load_shim() {
+  void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) library = dlopen(nullptr, RTLD_LAZY);
+  if (library == nullptr) return false;
+  Shim& shim = torch.shim;
+  if (!find_symbol(library, "aoti_torch_get_data_ptr", &shim.get_data_ptr) ||
+      !find_symbol(library, "aoti_torch_get_sizes", &shim.get_sizes) ||
+      !find_symbol(library, "aoti_torch_get_strides", &shim.get_strides) ||
+      !find_symbol(library, "aoti_torch_get_dim", &shim.get_dim) ||
+      !find_symbol(library, "aoti_torch_get_dtype", &shim.get_dtype) ||
+      !find_symbol(library, "aoti_torch_get_device_type", &shim.get_device_type) ||
+      !find_symbol(library, "aoti_torch_get_device_index", &shim.get_device_index)) {
+    return false;
+  }
+  struct Named {
+    const char* name;
+    Dtype code;
+  };
+  constexpr Named kNames[] = {
+      {"bool", Dtype::kBool},         {"int8", Dtype::kI8},         {"int16", Dtype::kI16},     {"int32", Dtype::kI32},
+      {"int64", Dtype::kI64},       {"uint8", Dtype::kU8},       {"uint16", Dtype::kU16},   {"uint32", Dtype::kU32},
+      {"uint64", Dtype::kU64},     {"float16", Dtype::kF16},   {"bfloat16", Dtype::kBF16}, {"float32", Dtype::kF32},
+      {"float64", Dtype::kF64},   {"float8_e4m3fn", Dtype::kE4M3FN}, {"float8_e5m2", Dtype::kE5M2},
+      {"float8_e4m3fnuz", Dtype::kE4M3FNUZ}, {"float8_e5m2fnuz", Dtype::kE5M2FNUZ},
+  };
+  for (const Named& entry : kNames) {
+    char symbol[64];
+    PyOS_snprintf(symbol, sizeof symbol, "aoti_torch_dtype_%s", entry.name);
+    int32_t (*number)() = nullptr;
+    if (!find_symbol(library, symbol, &number)) continue;
+    const int32_t value = number();
+    if (value >= 0 && value < kDTypeNumbers) torch.dtypes[value] = entry.code;
+  }
+  return true;
+}
+
+Handle handle_of(PyObject* object) { return reinterpret_cast<uint64_t*>(object) + torch.handle_word; }
+uint64_t keys_of(PyObject* object) {
+  const uint64_t impl = reinterpret_cast<uint64_t*>(object)[torch.handle_word];
+  return reinterpret_cast<const uint64_t*>(impl)[torch.keys_word];
+}
+
+// The one word at which every probe's memory holds what Python says; -1 when there is none or more than one.
+int matching_word(uint64_t candidates) {
+  return candidates != 0 && (candidates & (candidates - 1)) == 0 ? __builtin_ctzll(candidates) : -1;
+}
+
+bool locate(PyObject* probes) {
+  uint64_t handle_candidates = ~uint64_t{0};
+  uint64_t keys_candidates = ~uint64_t{0};
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(probes); ++i) {
+    PyObject* probe = PyTuple_GET_ITEM(probes, i);
+    Ref cdata(PyObject_GetAttrString(probe, "_cdata"));
+    if (!cdata) return false;
+    const uint64_t impl = PyLong_AsUnsignedLongLong(cdata.get());
+    uint64_t keys = 0;
+    if (PyErr_Occurred() != nullptr || !raw_keys(probe, &keys)) return false;
+    const auto words = static_cast<int>(Py_TYPE(probe)->tp_basicsize / static_cast<Py_ssize_t>(sizeof(uint64_t)));
+    uint64_t handle_bits = 0;
+    for (int word = 2; word < words && word < kObjectWords; ++word) {
+      if (reinterpret_cast<uint64_t*>(probe)[word] == impl) handle_bits |= uint64_t{1} << word;
+    }
+    // The probes' impls are heap blocks of over 160 bytes; the search stays inside the first 24.
+    uint64_t keys_bits = 0;
+    for (int word = 1; word < 24; ++word) {
+      if (reinterpret_cast<const uint64_t*>(impl)[word] == keys) keys_bits |= uint64_t{1} << word;
+    }
+    handle_candidates &= handle_bits;
+    keys_candidates &= keys_bits;
+  }
+  torch.handle_word = matching_word(handle_candidates);
+  torch.keys_word = matching_word(keys_candidates);
+  return torch.handle_word > 0 && torch.keys_word > 0;
+}
+
+bool equal_items(PyObject* probe, const char* method, const int64_t* values, int64_t count) {
+  Ref items(PyObject_CallMethod(probe, method, nullptr));
+  Ref tuple(items ? PySequence_Tuple(items.get()) : nullptr);
+  if (!tuple || PyTuple_GET_SIZE(tuple.get()) != count) return false;
+  for (int64_t i = 0; i < count; ++i) {
+    if (PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.get(), i)) != values[i]) return false;
+  }
+  return true;
+}
+
+// Reads a probe through the shim and compares with what its methods say.
+bool probe_agrees(PyObject* probe, Dtype dtype) {
+  Handle handle = handle_of(probe);
+  void* data = nullptr;
+  int64_t* sizes = nullptr;
+  int64_t* strides = nullptr;
+  int64_t rank = 0;
+  int32_t number = -1;
+  int32_t device = -1;
+  Ref address(PyObject_CallMethod(probe, "data_ptr", nullptr));
+  if (!address) return false;
+  if (torch.shim.get_data_ptr(handle, &data) != 0 || torch.shim.get_sizes(handle, &sizes) != 0 ||
+      torch.shim.get_strides(handle, &strides) != 0 || torch.shim.get_dim(handle, &rank) != 0 ||
+      torch.shim.get_dtype(handle, &number) != 0 || torch.shim.get_device_type(handle, &device) != 0) {
+    return false;
+  }
+  return PyLong_AsUnsignedLongLong(address.get()) == reinterpret_cast<uint64_t>(data) && device == 0 && number >= 0 &&
+         number < kDTypeNumbers && torch.dtypes[number] == dtype && equal_items(probe, "size", sizes, rank) &&
+         equal_items(probe, "stride", strides, rank);
+}
+
+bool verify_acceleration(PyObject* module) {
+  if (!load_shim()) return false;
+  Ref f32(PyObject_GetAttrString(module, "float32"));
+  Ref i16(f32 ? PyObject_GetAttrString(module, "int16") : nullptr);
+  Ref complex64(i16 ? PyObject_GetAttrString(module, "complex64") : nullptr);
+  Ref parameter_class(complex64 ? get_path(module, {"nn", "Parameter"}) : nullptr);
+  if (!parameter_class) return false;
+  auto make = [module](PyObject* dtype, const char* shape, int a, int b) {
+    Ref keywords(Py_BuildValue("{s:O}", "dtype", dtype));
+    Ref arguments(Py_BuildValue(shape, a, b));
+    Ref function(PyObject_GetAttrString(module, "empty"));
+    return Ref(keywords && arguments && function ? PyObject_Call(function.get(), arguments.get(), keywords.get()) : nullptr);
+  };
+  Ref plain(make(f32.get(), "((ii))", 3, 5));
+  Ref transposed(plain ? PyObject_CallMethod(plain.get(), "t", nullptr) : nullptr);
+  Ref shorts(transposed ? make(i16.get(), "((ii))", 7, 2) : Ref());
+  Ref parameter(shorts ? PyObject_CallOneArg(parameter_class.get(), plain.get()) : nullptr);
+  Ref complex(parameter ? make(complex64.get(), "((ii))", 2, 2) : Ref());
+  Ref conjugate(complex ? PyObject_CallMethod(complex.get(), "conj", nullptr) : nullptr);
+  Ref probes(conjugate ? PyTuple_Pack(5, plain.get(), transposed.get(), shorts.get(), parameter.get(), conjugate.get())
+                       : nullptr);
+  return probes && locate(probes.get()) && probe_agrees(plain.get(), Dtype::kF32) &&
+         probe_agrees(transposed.get(), Dtype::kF32) && probe_agrees(shorts.get(), Dtype::kI16) &&
+         probe_agrees(parameter.get(), Dtype::kF32);
+}
+
+DARTER_COLD bool load_torch(PyObject* module) {
+  torch.raw_repr = PyUnicode_InternFromString("raw_repr");
+  Ref c_module(PyObject_GetAttrString(module, "_C"));
+  Ref tensor(c_module ? PyObject_GetAttrString(module, "Tensor") : nullptr);
+  Ref parameter(tensor ? get_path(module, {"nn", "Parameter"}) : nullptr);
+  torch.dispatch_keys = parameter ? PyObject_GetAttrString(c_module.get(), "_dispatch_keys") : nullptr;
+  uint64_t dense = 0;
+  uint64_t cpu = 0;
+  if (torch.dispatch_keys == nullptr || torch.raw_repr == nullptr ||
+      !keys_named(c_module.get(),
+                  {"CPU", "CUDA", "HIP", "AutogradCPU", "AutogradCUDA", "AutogradHIP", "ADInplaceOrView", "AutocastCPU",
+                   "AutocastCUDA"},
+                  &torch.plain_keys) ||
+      !keys_named(c_module.get(), {"Dense"}, &dense) || !keys_named(c_module.get(), {"CPU"}, &cpu)) {
+    return false;
+  }
+  torch.dense_key = dense;
+  torch.cpu_backend = cpu & ~dense;
+  Ref hip(get_path(module, {"version", "hip"}));
+  if (hip && hip.get() != Py_None) torch.cuda_device_type = kDLROCM;
+  PyErr_Clear();
+  auto* tensor_type = reinterpret_cast<PyTypeObject*>(tensor.get());
+  torch.exchange = exchange_api_of(tensor_type);
+  torch.verified = verify_acceleration(module);
+  PyErr_Clear();
+  torch.accelerated = torch.verified;
+  torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.release());
+  torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.release());
+  return true;
+}
+
+bool is_true(PyObject* object, const char* method) {
+  Ref value(PyObject_CallMethod(object, method, nullptr));
+  const int truth = value ? PyObject_IsTrue(value.get()) : -1;
+  if (truth < 0) PyErr_Clear();
+  return truth == 1;
+}
+
+bool property_is_true(PyObject* object, const char* name) {
+  Ref value(PyObject_GetAttrString(object, name));
+  const int truth = value ? PyObject_IsTrue(value.get()) : -1;
+  if (truth < 0) PyErr_Clear();
+  return truth == 1;
+}
+
+bool functorch_says(PyObject* object, const char* function) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C._functorch");
+  if (module == nullptr) return false;
+  Ref value(PyObject_CallMethod(module, function, "O", object));
+  const int truth = value ? PyObject_IsTrue(value.get()) : -1;
+  if (truth < 0) PyErr_Clear();
+  return truth == 1;
+}
+
+// What stands in the way of reading a tensor's memory as it lies there, and the way out.
+const char* obstacle(PyObject* object) {
+  if (functorch_says(object, "is_batchedtensor")) {
+    return "found a torch.func.vmap wrapper, which has no memory of its own; call the launcher outside of vmap";
+  }
+  if (property_is_true(object, "is_meta")) {
+    return "found a meta tensor, which has no data; pass a tensor on the CPU or a GPU";
+  }
+  if (is_true(object, "is_neg")) return "found a tensor with the negative bit set; pass tensor.resolve_neg()";
+  if (is_true(object, "is_conj")) return "found a tensor with the conjugate bit set; pass tensor.resolve_conj()";
+  if (property_is_true(object, "is_sparse") || property_is_true(object, "is_sparse_csr")) {
+    return "found a sparse tensor; accepted: dense tensors. Pass tensor.to_dense()";
+  }
+  if (property_is_true(object, "is_mkldnn")) return "found an mkldnn tensor; pass tensor.to_dense()";
+  if (property_is_true(object, "is_quantized")) {
+    return "found a quantised tensor; pass tensor.int_repr() or tensor.dequantize()";
+  }
+  if (property_is_true(object, "is_nested")) return "found a nested tensor; pass its dense parts";
+  return "found a tensor whose memory is not its value (a functional, lazy or zero tensor, or a device that darter does "
+         "not know); pass a plain dense tensor, such as tensor.clone()";
+}
+
+// Not plain: a torch.func.grad wrapper is read through, everything else is refused.
+DARTER_COLD bool read_unusual(const Place& place, PyObject* object, TensorView* view) {
+  if (functorch_says(object, "is_gradtrackingtensor")) {
+    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C._functorch");
+    Ref inner(PyObject_CallMethod(module, "get_unwrapped", "O", object));
+    if (!inner) return refuse_type(place, "found a torch.func wrapper that could not be read");
+    if (inner.get() != object) {
+      if (!read_torch(place, inner.get(), view)) return false;
+      // The wrapper keeps the inner tensor alive, but its Python object ends here: copy what belongs to it.
+      std::memmove(view->storage, view->shape, static_cast<size_t>(view->rank) * sizeof(int64_t));
+      std::memmove(view->storage + kMaxRank, view->strides, static_cast<size_t>(view->rank) * sizeof(int64_t));
+      view->shape = view->storage;
+      view->strides = view->storage + kMaxRank;
+      return true;
+    }
+  }
+  return refuse_type(place, "%s", obstacle(object));
+}
+
+DARTER_COLD bool refuse_dtype(const Place& place, PyObject* object) {
+  Ref dtype(PyObject_GetAttrString(object, "dtype"));
+  if (!dtype) return false;
+  return refuse_type(place,
+                     "found dtype %S; accepted: bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and "
+                     "the float8 types. Convert it with tensor.to(...)",
+                     dtype.get());
+}
+
+// Ways 2 and 3.
+DARTER_COLD bool read_slowly(const Place& place, PyObject* object, TensorView* view) {
+  uint64_t keys = 0;
+  if (!raw_keys(object, &keys)) return refuse_type(place, "its dispatch keys could not be read");
+  if ((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0) return read_unusual(place, object, view);
+  if (torch.exchange != nullptr) {
+    if (!read_exchange(place, object, torch.exchange, view)) return false;
+  } else {
+    Ref detached(PyObject_CallMethod(object, "detach", nullptr));  // __dlpack__ refuses tensors that require grad
+    if (!detached || !read_dlpack(place, detached.get(), view)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int classify_torch(const Place& place, PyObject* object, TypeCache* cache) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (torch.tensor == nullptr) {
+    PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
+    if (module == nullptr) return 0;
+    Ref tensor(PyObject_GetAttrString(module, "Tensor"));
+    if (!tensor || !PyType_Check(tensor.get())) {
+      PyErr_Clear();
+      return 0;
+    }
+    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(tensor.get())) == 0) return 0;
+    if (!load_torch(module)) {
+      refuse_type(place, "this version of torch could not be read; torch 2.4 or later is accepted");
+      return -1;
+    }
+  }
+  if (type == torch.tensor || type == torch.parameter) {
+    cache->reader = ReaderKind::Torch;
+    return 1;
+  }
+  if (PyType_IsSubtype(type, torch.tensor) == 0) return 0;
+  refuse_type(place,
+              "found a %s, a subclass of torch.Tensor whose meaning would be lost; accepted: torch.Tensor and "
+              "torch.nn.Parameter. Pass the plain tensor inside",
+              type->tp_name);
+  return -1;
+}
+
+bool read_torch(const Place& place, PyObject* object, TensorView* view) {
+  if (DARTER_UNLIKELY(!torch.accelerated)) return read_slowly(place, object, view);
+  const uint64_t keys = keys_of(object);
+  if (DARTER_UNLIKELY((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0)) {
+    return read_unusual(place, object, view);
+  }
+  Handle handle = handle_of(object);
+  void* data = nullptr;
+  int64_t rank = 0;
+  int32_t number = 0;
+  // The shim returns a status and the handle is a defined tensor: the getters of metadata cannot fail on it.
+  torch.shim.get_sizes(handle, const_cast<int64_t**>(&view->shape));
+  torch.shim.get_strides(handle, const_cast<int64_t**>(&view->strides));
+  torch.shim.get_dim(handle, &rank);
+  torch.shim.get_dtype(handle, &number);
+  if (DARTER_UNLIKELY(torch.shim.get_data_ptr(handle, &data) != 0)) {
+    return refuse_value(place, "its storage could not be read; pass a tensor that owns memory");
+  }
+  const Dtype dtype = static_cast<uint32_t>(number) < kDTypeNumbers ? torch.dtypes[number] : kNoDtype;
+  if (DARTER_UNLIKELY(dtype == kNoDtype)) return refuse_dtype(place, object);
+  if (DARTER_UNLIKELY(rank > kMaxRank)) return refuse_value(place, "found rank %d; accepted: up to %d", (int)rank, kMaxRank);
+  view->address = reinterpret_cast<uint64_t>(data);
+  view->rank = static_cast<int32_t>(rank);
+  view->dtype = dtype;
+  view->byte_strides = false;
+  view->readonly = false;
+  if (DARTER_LIKELY((keys & torch.cpu_backend) != 0)) {
+    view->device_type = kDLCPU;
+    view->device_id = 0;
+    view->framework = nullptr;
+    return true;
+  }
+  torch.shim.get_device_index(handle, &view->device_id);
+  view->device_type = torch.cuda_device_type;
+  view->framework = torch.exchange;
+  return true;
+}
+
+void set_torch_acceleration(bool enabled) { torch.accelerated = enabled && torch.verified; }
+bool torch_acceleration_active() { return torch.accelerated; }
+
+}  // namespace darter

@@ -1,0 +1,57 @@
+// What every tensor must satisfy, and what its annotation demands.
+#pragma once
+
+#include "launcher.hpp"
+#include "scalar_types.hpp"
+
+namespace darter {
+
+// No memory behind elements, or a base that is no multiple of the item size.
+inline bool memory_is_bad(const TensorView& view, bool empty) {
+  const uint64_t item_mask = (uint64_t{1} << size_shift(view.dtype)) - 1;
+  return (view.address == 0 || (view.address & item_mask) != 0) && !empty;
+}
+DARTER_COLD bool refuse_memory(const Place& place, const TensorView& view, bool bad_stride);
+
+DARTER_COLD bool refuse_dtype(const Place& place, const Param* param, const TensorView& view);
+DARTER_COLD bool refuse_rank(const Place& place, const Param* param, const TensorView& view);
+DARTER_COLD bool refuse_extent(const Launcher* launcher, const Place& place, const Param* param, int axis,
+                               const TensorView& view, const Call* call);
+
+inline bool dtype_holds(const Place& place, const Param* param, const TensorView& view) {
+  if (DARTER_LIKELY(param->dtype == kNoDtype || param->dtype == view.dtype)) return true;
+  return refuse_dtype(place, param, view);
+}
+
+inline bool dims_hold(const Launcher* launcher, const Place& place, const Param* param, const TensorView& view,
+                      Call* call) {
+  if (DARTER_UNLIKELY(static_cast<size_t>(view.rank) != param->dims.size())) return refuse_rank(place, param, view);
+  const Dim* dim = param->dims.data();
+  for (int axis = 0; axis < view.rank; ++axis, ++dim) {
+    const int64_t extent = view.shape[axis];
+    if (dim->kind == Dim::Fixed) {
+      if (DARTER_UNLIKELY(dim->extent != extent)) return refuse_extent(launcher, place, param, axis, view, call);
+    } else if (dim->kind == Dim::Named) {
+      while (call->symbol_count <= dim->symbol) call->symbols[call->symbol_count++] = Call::kUnbound;
+      int64_t* bound = &call->symbols[dim->symbol];
+      if (*bound == Call::kUnbound) {
+        *bound = extent;
+        call->symbol_params[dim->symbol] = static_cast<uint8_t>(call->param);
+      } else if (DARTER_UNLIKELY(*bound != extent)) {
+        return refuse_extent(launcher, place, param, axis, view, call);
+      }
+    }
+  }
+  return true;
+}
+
+inline bool contract_holds(const Launcher* launcher, const Place& place, const Param* param, const TensorView& view,
+                           Call* call) {
+  return dtype_holds(place, param, view) && (!param->has_dims || dims_hold(launcher, place, param, view, call));
+}
+
+// The layout words of an explicit argument: mask, then extents, then strides, static values or divisors. `slots` are its
+// extents and strides.
+bool layout_words(const Place& place, PyObject* argument, int rank, const uint64_t* slots, WordBuffer* words);
+
+}  // namespace darter
