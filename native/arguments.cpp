@@ -51,15 +51,17 @@ DARTER_COLD bool refuse_no_tensor(const Place& place, PyObject* value) {
                      Py_TYPE(value)->tp_name, way_out);
 }
 
-DARTER_COLD bool refuse_devices(const Launcher* launcher, const Place& place, const Call* call, const TensorView& view) {
+DARTER_COLD bool refuse_devices(const Launcher* launcher, const Place& place, const Call* call,
+                                const TensorView& view) {
   const char* names[2] = {};
   const int32_t types[2] = {view.device_type, static_cast<int32_t>(call->device >> 32)};
   for (int i = 0; i < 2; ++i) names[i] = types[i] == kDLCPU ? "cpu" : types[i] == kDLROCM ? "hip" : "cuda";
-  return refuse_value(place,
-                      "found on device %s:%d, but argument '%U' is on %s:%d; accepted: all tensors of a call on one device. "
-                      "Move one of the two",
-                      names[0], view.device_id, launcher->plan.params[static_cast<size_t>(call->device_param)].name,
-                      names[1], static_cast<int32_t>(call->device));
+  return refuse_value(
+      place,
+      "found on device %s:%d, but argument '%U' is on %s:%d; accepted: all tensors of a call on one device. "
+      "Move one of the two",
+      names[0], view.device_id, launcher->plan.params[static_cast<size_t>(call->device_param)].name, names[1],
+      static_cast<int32_t>(call->device));
 }
 
 // The first tensor says where the call runs; the others must be there too.
@@ -68,7 +70,8 @@ inline bool Reader::place_tensor(const Place& place, const TensorView& view) {
   if (DARTER_UNLIKELY(device != call->device)) {
     if (call->device != Call::kNoDevice) return refuse_devices(launcher, place, call, view);
     if (view.device_type != kDLCPU && view.device_type != kDLCUDA && view.device_type != kDLROCM) {
-      return refuse_value(place, "found on device type %d (DLPack's number); accepted: cpu, cuda, hip", view.device_type);
+      return refuse_value(place, "found on device type %d (DLPack's number); accepted: cpu, cuda, hip",
+                          view.device_type);
     }
     call->device = device;
     call->device_param = call->param;
@@ -107,7 +110,8 @@ DARTER_COLD bool Reader::tensor_of_new_type(const Place& place, Param* param, Py
     Py_XDECREF(old.type);
     Py_XDECREF(old.dtype_object);
   }
-  return param->cache.reader == ReaderKind::Explicit ? explicit_tensor(place, param, value) : tensor(place, param, value);
+  return param->cache.reader == ReaderKind::Explicit ? explicit_tensor(place, param, value)
+                                                     : tensor(place, param, value);
 }
 
 // dt.from_dlpack(t): static extents and strides join the key.
@@ -149,8 +153,9 @@ bool Reader::pointer(const Place& place, Param* param, PyObject* value) {
       TypeCache chosen;
       if (!choose_reader(place, value, &chosen)) return false;
       if (chosen.reader == ReaderKind::None) {
-        return refuse_type(place, "found a value of type %s; accepted for dt.Pointer: a tensor of dtype %s, or an address as "
-                                  "an int",
+        return refuse_type(place,
+                           "found a value of type %s; accepted for dt.Pointer: a tensor of dtype %s, or an address as "
+                           "an int",
                            Py_TYPE(value)->tp_name, dtype_name(param->dtype));
       }
       const TypeCache old = std::exchange(param->cache, chosen);
@@ -188,10 +193,11 @@ inline bool Reader::constexpr_value(const Place& place, const Param* param, PyOb
   if (param->constexpr_type != nullptr && reinterpret_cast<PyObject*>(Py_TYPE(value)) != param->constexpr_type &&
       !(value == Py_None && param->optional)) {
     const char* expected = reinterpret_cast<PyTypeObject*>(param->constexpr_type)->tp_name;
-    return refuse_type(place,
-                       "found a value of type %s; accepted: dt.Constexpr[%s] takes exactly %s and no subclass. Convert it, or "
-                       "annotate dt.Constexpr for any type",
-                       Py_TYPE(value)->tp_name, expected, expected);
+    return refuse_type(
+        place,
+        "found a value of type %s; accepted: dt.Constexpr[%s] takes exactly %s and no subclass. Convert it, or "
+        "annotate dt.Constexpr for any type",
+        Py_TYPE(value)->tp_name, expected, expected);
   }
   return call->words.append(kTagConstexpr) &&
          constexpr_words(place, value, launcher->cold, &launcher->interned, &call->words);
@@ -222,7 +228,8 @@ PyObject* Reader::field_value(const Place& place, PyObject* owner, PyObject* nam
   if (value != nullptr) return call->held.hold(value);
   if (PyErr_ExceptionMatches(PyExc_AttributeError)) {
     const ArgumentPath path{place.path, name, 0};
-    refuse_value({place.function, &path}, "this %s has no such attribute; set it before the call", Py_TYPE(owner)->tp_name);
+    refuse_value({place.function, &path}, "this %s has no such attribute; set it before the call",
+                 Py_TYPE(owner)->tp_name);
   }
   return nullptr;
 }
@@ -327,8 +334,9 @@ bool Reader::known_class(const Place& place, Param* param, PyObject* value) {
     const bool library = kind == ReaderKind::Numpy || kind == ReaderKind::Torch || kind == ReaderKind::Explicit;
     if (library) return tensor_of_new_type(place, param, value);
     if (PyType_Check(value) || PyCallable_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value)) {
-      return refuse_type(place, "found a value of type %s for a parameter without annotation; annotate it dt.Constexpr to "
-                                "pass it as a compile-time value",
+      return refuse_type(place,
+                         "found a value of type %s for a parameter without annotation; annotate it dt.Constexpr to "
+                         "pass it as a compile-time value",
                          Py_TYPE(value)->tp_name);
     }
     plan = plan_of_class(launcher, Py_TYPE(value));

@@ -5,7 +5,8 @@
 namespace darter {
 namespace {
 
-// -- failures, in Python's words ---------------------------------------------------------------------------------------
+// -- failures, in Python's words
+// ---------------------------------------------------------------------------------------
 
 // "'a'", "'a' and 'b'", "'a', 'b', and 'c'"
 PyObject* listed(const std::vector<PyObject*>& names) {
@@ -45,10 +46,11 @@ DARTER_COLD void raise_too_many(const Plan& plan, Py_ssize_t given, Py_ssize_t k
                 one ? "" : "s", given, given == 1 ? "was" : "were");
     return;
   }
-  raise_error("ArgumentTypeError",
-              "%U() takes %U positional argument%s but %zd positional argument%s (and %zd keyword-only argument%s) were given",
-              plan.name, accepted.get(), one ? "" : "s", given, given == 1 ? "" : "s", keyword_only,
-              keyword_only == 1 ? "" : "s");
+  raise_error(
+      "ArgumentTypeError",
+      "%U() takes %U positional argument%s but %zd positional argument%s (and %zd keyword-only argument%s) were given",
+      plan.name, accepted.get(), one ? "" : "s", given, given == 1 ? "" : "s", keyword_only,
+      keyword_only == 1 ? "" : "s");
 }
 
 DARTER_COLD void raise_unknown(const Plan& plan, PyObject* names, PyObject* name) {
@@ -71,11 +73,12 @@ DARTER_COLD void raise_unknown(const Plan& plan, PyObject* names, PyObject* name
   }
   Ref shown(text);
   if (!shown) return;
-  raise_error("ArgumentTypeError", "%U() got some positional-only arguments passed as keyword arguments: '%U'", plan.name,
-              shown.get());
+  raise_error("ArgumentTypeError", "%U() got some positional-only arguments passed as keyword arguments: '%U'",
+              plan.name, shown.get());
 }
 
-// -- binding -----------------------------------------------------------------------------------------------------------
+// -- binding
+// -----------------------------------------------------------------------------------------------------------
 
 // The parameter that a keyword names, or -1: by identity first, since names are interned almost always.
 int find_param(const Plan& plan, PyObject* name) {

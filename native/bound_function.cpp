@@ -1,5 +1,5 @@
-// A launcher bound to an object. Calls of the form obj.f(x) do not come here (Python passes obj itself, since the function
-// types are method descriptors); obj.f on its own, and obj.f.warm(x), do.
+// A launcher bound to an object. Calls of the form obj.f(x) do not come here (Python passes obj itself, since the
+// function types are method descriptors); obj.f on its own, and obj.f.warm(x), do.
 #include "jit_function.hpp"
 #include "structmember.h"
 

@@ -56,11 +56,11 @@ struct Call {
   bool explicit_stream = false;
 
   bool any_readonly = false;
-  int param = 0;  // the parameter that is read
-  uint64_t readonly[kMaxParams / 64];    // valid once any_readonly is set
-  int symbol_count = 0;                  // of `symbols`, how many are set
-  int64_t symbols[kMaxSymbols];          // extents of named dimensions, kUnbound before the first
-  uint8_t symbol_params[kMaxSymbols];    // the parameter that bound each
+  int param = 0;                       // the parameter that is read
+  uint64_t readonly[kMaxParams / 64];  // valid once any_readonly is set
+  int symbol_count = 0;                // of `symbols`, how many are set
+  int64_t symbols[kMaxSymbols];        // extents of named dimensions, kUnbound before the first
+  uint8_t symbol_params[kMaxSymbols];  // the parameter that bound each
 
   static constexpr int64_t kNoDevice = -1;
   static constexpr int64_t kUnbound = -1;

@@ -18,8 +18,9 @@ DARTER_COLD PyObject* raise_mismatch(CompiledFunctionObject* self, PyObject* con
   Ref words(arguments ? words_tuple(call.words.data(), call.words.size()) : nullptr);
   Ref result(words ? PyObject_CallMethod(self->cold, "mismatch", "OO", arguments.get(), words.get()) : nullptr);
   if (result) {
-    raise_error("NotCompiledError", "%U(): this CompiledFunction was not compiled for these arguments; call the launcher "
-                                    "itself, or compile it for them",
+    raise_error("NotCompiledError",
+                "%U(): this CompiledFunction was not compiled for these arguments; call the launcher "
+                "itself, or compile it for them",
                 launcher->plan.name);
   }
   return nullptr;
@@ -38,9 +39,11 @@ PyObject* run_compiled(CompiledFunctionObject* self, PyObject* const* bound) {
   Launcher* launcher = self->function->launcher;
   Call call;
   if (DARTER_UNLIKELY(!read_arguments(launcher, bound, &call))) return nullptr;
-  if (DARTER_UNLIKELY(call.framework != nullptr) && !call.explicit_stream && !choose_stream(launcher, &call)) return nullptr;
+  if (DARTER_UNLIKELY(call.framework != nullptr) && !call.explicit_stream && !choose_stream(launcher, &call))
+    return nullptr;
   const std::vector<uint64_t>& words = *self->words;
-  if (DARTER_UNLIKELY(words.size() != call.words.size() || !words_equal(words.data(), call.words.data(), words.size()))) {
+  if (DARTER_UNLIKELY(words.size() != call.words.size() ||
+                      !words_equal(words.data(), call.words.data(), words.size()))) {
     return raise_mismatch(self, bound, call);
   }
   if (DARTER_UNLIKELY(!state_holds(self->state))) return PyErr_Occurred() != nullptr ? nullptr : raise_drift(self);

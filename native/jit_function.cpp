@@ -1,8 +1,8 @@
 #include "jit_function.hpp"
 
 #include "launch.hpp"
-#include "structmember.h"
 #include "reader.hpp"
+#include "structmember.h"
 
 namespace darter {
 
@@ -65,7 +65,8 @@ PyObject* repr_function(PyObject* self) {
   return PyUnicode_FromFormat("<darter.JitFunction %U>", launcher_of(self)->plan.name);
 }
 
-// -- methods that the cold object answers ------------------------------------------------------------------------------
+// -- methods that the cold object answers
+// ------------------------------------------------------------------------------
 
 constexpr char kWarm[] = "warm";
 constexpr char kExplain[] = "explain";
@@ -90,7 +91,8 @@ PyObject* clear_all(PyObject* self, PyObject* args, PyObject* kwargs) {
   return forward<kClear>(self, args, kwargs);
 }
 
-// -- methods for the cold object and for tests -------------------------------------------------------------------------
+// -- methods for the cold object and for tests
+// -------------------------------------------------------------------------
 
 PyObject* bound_arguments(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   Launcher* launcher = launcher_of(self);
@@ -186,7 +188,8 @@ PyMethodDef methods[] = {
     {"_bind", method(bound_arguments), kFast, "Return the bound arguments, defaults filled in."},
     {"_key_words", method(key_words), kFast, "Return the key words of a call."},
     {"_slots", method(argument_slots), kFast, "Return the argument slots of a call."},
-    {"_prepare", method(prepared_state), kFast, "Return the CallState of a call, made where it must be; launch nothing."},
+    {"_prepare", method(prepared_state), kFast,
+     "Return the CallState of a call, made where it must be; launch nothing."},
     {"_compile", compiled, METH_VARARGS, "_compile(cold, args, kwargs): return a CompiledFunction."},
     {"_intern", intern_object, METH_O, "Return the small number of an object in this function's keys."},
     {"_states", all_states, METH_NOARGS, "Return a list of (key words, call states)."},

@@ -7,8 +7,7 @@
 namespace darter {
 
 struct JitFunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* dict;
   PyObject* weak_references;
   Launcher* launcher;
@@ -16,8 +15,7 @@ struct JitFunctionObject {
 
 // One frozen call state of a launcher, with the key that it is good for.
 struct CompiledFunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* dict;
   PyObject* weak_references;
   JitFunctionObject* function;  // owned
@@ -28,8 +26,7 @@ struct CompiledFunctionObject {
 
 // A launcher or a compiled one, bound to an object.
 struct BoundFunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* weak_references;
   PyObject* function;  // owned
   PyObject* self;      // owned

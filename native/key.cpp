@@ -96,7 +96,8 @@ bool enum_words(const Place& place, PyObject* value, PyObject* cold, Interned* i
   return words->append(kValueEnum | cls << 8) && str_words(place, name.get(), cold, words);
 }
 
-bool value_words(const Place& place, PyObject* value, PyObject* cold, Interned* interned, WordBuffer* words, int depth) {
+bool value_words(const Place& place, PyObject* value, PyObject* cold, Interned* interned, WordBuffer* words,
+                 int depth) {
   PyTypeObject* type = Py_TYPE(value);
   if (type == &PyLong_Type) return int_words(place, value, cold, words);
   if (value == Py_None) return words->append(kValueNone);

@@ -73,11 +73,11 @@ inline uint64_t tensor_facts(const TensorView& view, uint64_t* slots, bool* bad_
   slots[0] = view.address;
 
   uint64_t wide = 0;
-  uint64_t low_bits = 0;      // of the strides, in elements, that vec16 asks about
-  uint64_t remainder = 0;     // of the strides in bytes
-  uint64_t above = 0;         // offsets on the two sides of the base, in elements
+  uint64_t low_bits = 0;   // of the strides, in elements, that vec16 asks about
+  uint64_t remainder = 0;  // of the strides in bytes
+  uint64_t above = 0;      // offsets on the two sides of the base, in elements
   uint64_t below = 0;
-  uint64_t unit = 0;          // 1 + unit axis
+  uint64_t unit = 0;  // 1 + unit axis
   bool empty = false;
   const uint64_t item_mask = (uint64_t{1} << stride_shift) - 1;
   for (int axis = rank - 1; axis >= 0; --axis) {

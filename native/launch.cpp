@@ -31,7 +31,7 @@ CallState* holding_state(Launcher* launcher, const Call& call) {
 
 DARTER_COLD CallState* ask_cold(Launcher* launcher, PyObject* const* arguments) {
   Ref tuple(arguments_tuple(launcher, arguments));
-  Ref state(tuple ? PyObject_CallMethod(launcher->cold, "miss", "O", tuple.get()) : nullptr);
+  Ref state(tuple ? PyObject_CallMethod(launcher->cold, "miss", "(O)", tuple.get()) : nullptr);
   if (!state) return nullptr;
   if (!PyObject_TypeCheck(state.get(), CallState_Type)) {
     PyErr_Format(PyExc_TypeError, "miss() must return a CallState, not %s", Py_TYPE(state.get())->tp_name);
@@ -49,7 +49,8 @@ DARTER_COLD bool verify_key(Launcher* launcher, PyObject* const* arguments, cons
 
 bool read_call(Launcher* launcher, PyObject* const* arguments, Call* call) {
   if (DARTER_UNLIKELY(!read_arguments(launcher, arguments, call))) return false;
-  if (DARTER_UNLIKELY(call->framework != nullptr) && !call->explicit_stream && !choose_stream(launcher, call)) return false;
+  if (DARTER_UNLIKELY(call->framework != nullptr) && !call->explicit_stream && !choose_stream(launcher, call))
+    return false;
   return DARTER_LIKELY(launcher->verify_keys == 0) || verify_key(launcher, arguments, *call);
 }
 
@@ -67,8 +68,9 @@ DARTER_COLD CallState* miss(Launcher* launcher, PyObject* const* arguments, Call
     }
     if (CallState* state = holding_state(launcher, *call)) return state;
   }
-  PyErr_Format(PyExc_RuntimeError, "%U(): its arguments changed while they were compiled for; call it from one thread, or do "
-                                   "not reshape arguments during the call",
+  PyErr_Format(PyExc_RuntimeError,
+               "%U(): its arguments changed while they were compiled for; call it from one thread, or do "
+               "not reshape arguments during the call",
                launcher->plan.name);
   return nullptr;
 }
@@ -93,8 +95,9 @@ DARTER_COLD bool stores_are_allowed(Launcher* launcher, const Call& call, const 
 }
 
 DARTER_COLD int refuse_slots(const CallState* state, const Call& call) {
-  PyErr_Format(PyExc_SystemError, "a launch program takes %d argument slots and was given %zu: a defect of darter, please "
-                                  "report it",
+  PyErr_Format(PyExc_SystemError,
+               "a launch program takes %d argument slots and was given %zu: a defect of darter, please "
+               "report it",
                call_state_slot_count(state), call.slots.size());
   return -1;
 }

@@ -1,5 +1,5 @@
-// What one JitFunction owns: its plan, the numbers of its interned objects, the plans of classes that it has met, and the
-// table of its call states.
+// What one JitFunction owns: its plan, the numbers of its interned objects, the plans of classes that it has met, and
+// the table of its call states.
 #pragma once
 
 #include <memory>
@@ -30,8 +30,8 @@ struct Launcher {
   // Keyed by class; the classes are held by `interned`.
   std::unordered_map<PyObject*, std::unique_ptr<ClassPlan>> classes;
   std::unordered_map<PyObject*, std::unique_ptr<ClassPlan>> objects;
-  PyObject* cold = nullptr;           // owned
-  PyObject* plan_object = nullptr;    // owned: the SignaturePlan
+  PyObject* cold = nullptr;         // owned
+  PyObject* plan_object = nullptr;  // owned: the SignaturePlan
   unsigned long long memory_hits = 0;
   char verify_keys = 0;
 
@@ -44,8 +44,8 @@ DARTER_COLD ClassPlan* plan_of_class(Launcher* launcher, PyTypeObject* cls);
 // The dt.Constexpr fields of a class whose instances are passed as `self` or as objects.
 DARTER_COLD ClassPlan* plan_of_object(Launcher* launcher, PyTypeObject* cls);
 
-// Reads bound arguments, one per parameter: fills words, slots, device and stream of `call`, which must be new or reset.
-// False with an exception set.
+// Reads bound arguments, one per parameter: fills words, slots, device and stream of `call`, which must be new or
+// reset. False with an exception set.
 bool read_arguments(Launcher* launcher, PyObject* const* arguments, Call* call);
 
 // Resolves a stream argument.

@@ -1,7 +1,7 @@
 #include "plan.hpp"
 
-#include "scalar_types.hpp"
 #include "errors.hpp"
+#include "scalar_types.hpp"
 
 namespace darter {
 namespace {
@@ -29,7 +29,8 @@ int symbol_index(Plan* plan, PyObject* name) {
     if (equal == 0) return static_cast<int>(i);
   }
   if (plan->symbols.size() == kMaxSymbols) {
-    raise_error("SignatureError", "a signature has at most %d names of dimensions; found one more, %R", kMaxSymbols, name);
+    raise_error("SignatureError", "a signature has at most %d names of dimensions; found one more, %R", kMaxSymbols,
+                name);
     return -1;
   }
   plan->symbols.push_back(Py_NewRef(name));
@@ -110,8 +111,8 @@ bool load_param(Plan* plan, PyObject* source, Param* param) {
          read_flag(source, "positional_only", &param->positional_only) &&
          read_flag(source, "keyword_only", &param->keyword_only) && load_default(source, param) &&
          load_dtype(source, param) && load_dims(plan, source, param) &&
-         read_optional(source, "constexpr_type", &param->constexpr_type) &&
-         read_optional(source, "cls", &param->cls) && load_params(plan, source, "fields", &param->fields);
+         read_optional(source, "constexpr_type", &param->constexpr_type) && read_optional(source, "cls", &param->cls) &&
+         load_params(plan, source, "fields", &param->fields);
 }
 
 }  // namespace

@@ -27,11 +27,11 @@ enum class ReaderKind : uint8_t { None, Numpy, Torch, Exchange, DLPack, CudaArra
 
 // A parameter's memory of the last type that it was given; the reader is chosen once for each type, not once a call.
 struct TypeCache {
-  PyTypeObject* type = nullptr;        // owned, so that no other type takes its address
-  PyObject* dtype_object = nullptr;    // owned: the last numpy.dtype seen
-  const void* framework = nullptr;     // the type's DLPack exchange table, for ReaderKind::Exchange
+  PyTypeObject* type = nullptr;      // owned, so that no other type takes its address
+  PyObject* dtype_object = nullptr;  // owned: the last numpy.dtype seen
+  const void* framework = nullptr;   // the type's DLPack exchange table, for ReaderKind::Exchange
   ReaderKind reader = ReaderKind::None;
-  Dtype dtype = Dtype::kPointer;                   // what dtype_object stands for
+  Dtype dtype = Dtype::kPointer;  // what dtype_object stands for
 };
 
 // One axis of a tensor's contract.
@@ -60,10 +60,10 @@ struct Param {
   TypeCache cache;
   std::vector<Dim> dims;
   std::vector<Param> fields;
-  PyObject* name = nullptr;           // owned, interned
-  PyObject* default_value = nullptr;  // owned; NULL: none
+  PyObject* name = nullptr;            // owned, interned
+  PyObject* default_value = nullptr;   // owned; NULL: none
   PyObject* constexpr_type = nullptr;  // owned; NULL: any
-  PyObject* cls = nullptr;            // owned; NULL: none
+  PyObject* cls = nullptr;             // owned; NULL: none
 };
 
 // Parameters of one launcher; more are refused, so that the warm call's arrays have a fixed size.

@@ -2,8 +2,8 @@
 
 #include <cstdarg>
 
-#include "scalar_types.hpp"
 #include "errors.hpp"
+#include "scalar_types.hpp"
 
 namespace darter {
 namespace {
@@ -129,10 +129,11 @@ bool choose_reader(const Place& place, PyObject* object, TypeCache* cache) {
 bool view_of_dltensor(const Place& place, const DLTensor& tensor, TensorView* view) {
   view->dtype = dtype_of_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   if (view->dtype == kNoDtype) {
-    return refuse_type(place,
-                       "found a DLPack data type (code %d, %d bits, %d lanes) that kernels cannot hold; accepted: bool, "
-                       "integers of 8 to 64 bits, float16, bfloat16, float32, float64 and the float8 types",
-                       tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+    return refuse_type(
+        place,
+        "found a DLPack data type (code %d, %d bits, %d lanes) that kernels cannot hold; accepted: bool, "
+        "integers of 8 to 64 bits, float16, bfloat16, float32, float64 and the float8 types",
+        tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   }
   if (tensor.ndim < 0 || tensor.ndim > kMaxRank) {
     return refuse_value(place, "found rank %d; accepted: ranks up to %d", tensor.ndim, kMaxRank);

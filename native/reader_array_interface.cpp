@@ -1,9 +1,9 @@
 // Arrays that only tell of themselves by __array_interface__ or __cuda_array_interface__ (version 2 and 3).
 // Source: numpy's "The array interface protocol" and numba's "CUDA Array Interface (Version 3)".
-#include "scalar_types.hpp"
 #include <cstdlib>
 
 #include "reader.hpp"
+#include "scalar_types.hpp"
 
 namespace darter {
 namespace {

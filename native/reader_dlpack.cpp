@@ -90,7 +90,8 @@ bool read_dlpack(const Place& place, PyObject* object, TensorView* view) {
                        Py_TYPE(object)->tp_name);
   }
   if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned")) {
-    return consume<DLManagedTensorVersioned>(place, capsule.get(), "dltensor_versioned", "used_dltensor_versioned", view);
+    return consume<DLManagedTensorVersioned>(place, capsule.get(), "dltensor_versioned", "used_dltensor_versioned",
+                                             view);
   }
   if (PyCapsule_IsValid(capsule.get(), "dltensor")) {
     return consume<DLManagedTensor>(place, capsule.get(), "dltensor", "used_dltensor", view);

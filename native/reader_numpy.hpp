@@ -2,22 +2,20 @@
 // Source: numpy/core/include/numpy/ndarraytypes.h, PyArrayObject_fields and PyArray_Descr.
 #pragma once
 
-#include "scalar_types.hpp"
 #include "reader.hpp"
+#include "scalar_types.hpp"
 
 namespace darter {
 
 struct NumpyDescr {
-  PyObject_HEAD
-  PyTypeObject* typeobj;
+  PyObject_HEAD PyTypeObject* typeobj;
   char kind;
   char type;
   char byteorder;
 };
 
 struct NumpyArray {
-  PyObject_HEAD
-  char* data;
+  PyObject_HEAD char* data;
   int nd;
   int64_t* dimensions;
   int64_t* strides;

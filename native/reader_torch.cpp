@@ -1,6 +1,7 @@
 // torch tensors. Three ways, chosen once, when the first tensor arrives:
 //
-// 1. torch's stable C shim (aoti_torch_get_*), found by dlsym. It wants an at::Tensor*; its place in the Python object is
+// 1. torch's stable C shim (aoti_torch_get_*), found by dlsym. It wants an at::Tensor*; its place in the Python object
+// is
 //    found by matching words of probe tensors against Tensor._cdata, and the place of the dispatch key set in the
 //    TensorImpl by matching against torch._C._dispatch_keys. Unless every probe agrees, and the shim reads back what
 //    Python says of it, this way is not used. About 20 ns a tensor.
@@ -11,8 +12,8 @@
 // mkldnn and meta tensors, functorch and functionalisation wrappers.
 #include <dlfcn.h>
 
-#include "scalar_types.hpp"
 #include "reader.hpp"
+#include "scalar_types.hpp"
 
 namespace darter {
 namespace {
@@ -29,16 +30,16 @@ struct Shim {
   int32_t (*get_device_index)(Handle, int32_t*);
 };
 
-constexpr int kDTypeNumbers = 64;        // c10::ScalarType counts fewer
-constexpr int kObjectWords = 16;         // words of a tensor's Python object that are searched for the handle
+constexpr int kDTypeNumbers = 64;  // c10::ScalarType counts fewer
+constexpr int kObjectWords = 16;   // words of a tensor's Python object that are searched for the handle
 
 struct Torch {
-  PyTypeObject* tensor = nullptr;     // owned, for ever, like everything here
+  PyTypeObject* tensor = nullptr;  // owned, for ever, like everything here
   PyTypeObject* parameter = nullptr;
   PyObject* dispatch_keys = nullptr;  // torch._C._dispatch_keys
   PyObject* raw_repr = nullptr;       // the str "raw_repr"
   const DLPackExchangeAPI* exchange = nullptr;
-  uint64_t plain_keys = 0;            // every key that a plain, dense tensor may have
+  uint64_t plain_keys = 0;  // every key that a plain, dense tensor may have
   uint64_t dense_key = 0;
   uint64_t cpu_backend = 0;
   int32_t cuda_device_type = kDLCUDA;  // kDLROCM where torch is built for HIP
@@ -107,11 +108,23 @@ bool load_shim() {
     Dtype code;
   };
   constexpr Named kNames[] = {
-      {"bool", Dtype::kBool},         {"int8", Dtype::kI8},         {"int16", Dtype::kI16},     {"int32", Dtype::kI32},
-      {"int64", Dtype::kI64},       {"uint8", Dtype::kU8},       {"uint16", Dtype::kU16},   {"uint32", Dtype::kU32},
-      {"uint64", Dtype::kU64},     {"float16", Dtype::kF16},   {"bfloat16", Dtype::kBF16}, {"float32", Dtype::kF32},
-      {"float64", Dtype::kF64},   {"float8_e4m3fn", Dtype::kE4M3FN}, {"float8_e5m2", Dtype::kE5M2},
-      {"float8_e4m3fnuz", Dtype::kE4M3FNUZ}, {"float8_e5m2fnuz", Dtype::kE5M2FNUZ},
+      {"bool", Dtype::kBool},
+      {"int8", Dtype::kI8},
+      {"int16", Dtype::kI16},
+      {"int32", Dtype::kI32},
+      {"int64", Dtype::kI64},
+      {"uint8", Dtype::kU8},
+      {"uint16", Dtype::kU16},
+      {"uint32", Dtype::kU32},
+      {"uint64", Dtype::kU64},
+      {"float16", Dtype::kF16},
+      {"bfloat16", Dtype::kBF16},
+      {"float32", Dtype::kF32},
+      {"float64", Dtype::kF64},
+      {"float8_e4m3fn", Dtype::kE4M3FN},
+      {"float8_e5m2", Dtype::kE5M2},
+      {"float8_e4m3fnuz", Dtype::kE4M3FNUZ},
+      {"float8_e5m2fnuz", Dtype::kE5M2FNUZ},
   };
   for (const Named& entry : kNames) {
     char symbol[64];
@@ -205,7 +218,8 @@ bool verify_acceleration(PyObject* module) {
     Ref keywords(Py_BuildValue("{s:O}", "dtype", dtype));
     Ref arguments(Py_BuildValue(shape, a, b));
     Ref function(PyObject_GetAttrString(module, "empty"));
-    return Ref(keywords && arguments && function ? PyObject_Call(function.get(), arguments.get(), keywords.get()) : nullptr);
+    return Ref(keywords && arguments && function ? PyObject_Call(function.get(), arguments.get(), keywords.get())
+                                                 : nullptr);
   };
   Ref plain(make(f32.get(), "((ii))", 3, 5));
   Ref transposed(plain ? PyObject_CallMethod(plain.get(), "t", nullptr) : nullptr);
@@ -292,7 +306,8 @@ const char* obstacle(PyObject* object) {
     return "found a quantised tensor; pass tensor.int_repr() or tensor.dequantize()";
   }
   if (property_is_true(object, "is_nested")) return "found a nested tensor; pass its dense parts";
-  return "found a tensor whose memory is not its value (a functional, lazy or zero tensor, or a device that darter does "
+  return "found a tensor whose memory is not its value (a functional, lazy or zero tensor, or a device that darter "
+         "does "
          "not know); pass a plain dense tensor, such as tensor.clone()";
 }
 
@@ -318,10 +333,11 @@ DARTER_COLD bool read_unusual(const Place& place, PyObject* object, TensorView* 
 DARTER_COLD bool refuse_dtype(const Place& place, PyObject* object) {
   Ref dtype(PyObject_GetAttrString(object, "dtype"));
   if (!dtype) return false;
-  return refuse_type(place,
-                     "found dtype %S; accepted: bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and "
-                     "the float8 types. Convert it with tensor.to(...)",
-                     dtype.get());
+  return refuse_type(
+      place,
+      "found dtype %S; accepted: bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and "
+      "the float8 types. Convert it with tensor.to(...)",
+      dtype.get());
 }
 
 // Ways 2 and 3.
@@ -388,7 +404,8 @@ bool read_torch(const Place& place, PyObject* object, TensorView* view) {
   }
   const Dtype dtype = static_cast<uint32_t>(number) < kDTypeNumbers ? torch.dtypes[number] : kNoDtype;
   if (DARTER_UNLIKELY(dtype == kNoDtype)) return refuse_dtype(place, object);
-  if (DARTER_UNLIKELY(rank > kMaxRank)) return refuse_value(place, "found rank %d; accepted: up to %d", (int)rank, kMaxRank);
+  if (DARTER_UNLIKELY(rank > kMaxRank))
+    return refuse_value(place, "found rank %d; accepted: up to %d", (int)rank, kMaxRank);
   view->address = reinterpret_cast<uint64_t>(data);
   view->rank = static_cast<int32_t>(rank);
   view->dtype = dtype;

@@ -13,7 +13,7 @@ bool refuse_kind(const Place& place, PyObject* object, Dtype dtype) {
   if (object == Py_None) {
     return refuse_type(place, "found None; the parameter is not optional. Annotate it with `| None` to admit None");
   }
-  const char* accepted = dtype == Dtype::kBool    ? "bool and numpy.bool_"
+  const char* accepted = dtype == Dtype::kBool   ? "bool and numpy.bool_"
                          : dtype_is_float(dtype) ? "float, int and NumPy's numbers"
                                                  : "int and NumPy's integers";
   return refuse_type(place, "found a value of type %s; accepted for dt.%s: %s. Convert the value before the call",
@@ -21,8 +21,8 @@ bool refuse_kind(const Place& place, PyObject* object, Dtype dtype) {
 }
 
 bool refuse_range(const Place& place, PyObject* object, Dtype dtype) {
-  return refuse_value(place, "found %R, out of range for dt.%s; annotate a wider type, or pass a value that fits", object,
-                      dtype_name(dtype));
+  return refuse_value(place, "found %R, out of range for dt.%s; annotate a wider type, or pass a value that fits",
+                      object, dtype_name(dtype));
 }
 
 int64_t sign_extended(uint64_t bits, Dtype dtype) {

@@ -11,10 +11,10 @@ struct NumpyType {
 
 // longlong is a type of its own beside int64 on Linux, with the same values.
 constexpr NumpyType kNumpyNames[] = {
-    {"bool_", Dtype::kBool},       {"int8", Dtype::kI8},       {"int16", Dtype::kI16},       {"int32", Dtype::kI32},
-    {"int64", Dtype::kI64},      {"uint8", Dtype::kU8},     {"uint16", Dtype::kU16},     {"uint32", Dtype::kU32},
-    {"uint64", Dtype::kU64},    {"float16", Dtype::kF16}, {"float32", Dtype::kF32},   {"float64", Dtype::kF64},
-    {"longlong", Dtype::kI64},   {"ulonglong", Dtype::kU64}, {"intc", Dtype::kI32},       {"uintc", Dtype::kU32},
+    {"bool_", Dtype::kBool},   {"int8", Dtype::kI8},       {"int16", Dtype::kI16},   {"int32", Dtype::kI32},
+    {"int64", Dtype::kI64},    {"uint8", Dtype::kU8},      {"uint16", Dtype::kU16},  {"uint32", Dtype::kU32},
+    {"uint64", Dtype::kU64},   {"float16", Dtype::kF16},   {"float32", Dtype::kF32}, {"float64", Dtype::kF64},
+    {"longlong", Dtype::kI64}, {"ulonglong", Dtype::kU64}, {"intc", Dtype::kI32},    {"uintc", Dtype::kU32},
 };
 constexpr NumpyType kMlDtypesNames[] = {
     {"bfloat16", Dtype::kBF16},
@@ -142,9 +142,17 @@ Dtype dtype_of_dlpack(int type_code, int bits, int lanes) {
   if (lanes != 1) return kNoDtype;
   switch (type_code) {
     case 0:  // kDLInt
-      return bits == 8 ? Dtype::kI8 : bits == 16 ? Dtype::kI16 : bits == 32 ? Dtype::kI32 : bits == 64 ? Dtype::kI64 : kNoDtype;
+      return bits == 8    ? Dtype::kI8
+             : bits == 16 ? Dtype::kI16
+             : bits == 32 ? Dtype::kI32
+             : bits == 64 ? Dtype::kI64
+                          : kNoDtype;
     case 1:  // kDLUInt
-      return bits == 8 ? Dtype::kU8 : bits == 16 ? Dtype::kU16 : bits == 32 ? Dtype::kU32 : bits == 64 ? Dtype::kU64 : kNoDtype;
+      return bits == 8    ? Dtype::kU8
+             : bits == 16 ? Dtype::kU16
+             : bits == 32 ? Dtype::kU32
+             : bits == 64 ? Dtype::kU64
+                          : kNoDtype;
     case 2:  // kDLFloat
       return bits == 16 ? Dtype::kF16 : bits == 32 ? Dtype::kF32 : bits == 64 ? Dtype::kF64 : kNoDtype;
     case 4:  // kDLBfloat

@@ -1,5 +1,5 @@
-// The Python objects that stand for scalar types: the classes of darter.dtypes, numpy's and ml_dtypes' scalar types, and
-// DLPack's numbers.
+// The Python objects that stand for scalar types: the classes of darter.dtypes, numpy's and ml_dtypes' scalar types,
+// and DLPack's numbers.
 #pragma once
 
 #include "dtype.hpp"

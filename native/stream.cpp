@@ -19,7 +19,8 @@ bool handle_from_int(const Place& place, PyObject* number, Call* call) {
 bool handle_from_protocol(const Place& place, PyObject* value, Call* call) {
   Ref pair(PyCallable_Check(value) ? PyObject_CallNoArgs(value) : Py_NewRef(value));
   if (!pair) return false;
-  if (!PyTuple_Check(pair.get()) || PyTuple_GET_SIZE(pair.get()) != 2 || !PyLong_Check(PyTuple_GET_ITEM(pair.get(), 1))) {
+  if (!PyTuple_Check(pair.get()) || PyTuple_GET_SIZE(pair.get()) != 2 ||
+      !PyLong_Check(PyTuple_GET_ITEM(pair.get(), 1))) {
     return refuse_type(place, "its __cuda_stream__ gave %R; accepted: (0, handle)", pair.get());
   }
   return handle_from_int(place, PyTuple_GET_ITEM(pair.get(), 1), call);
@@ -57,10 +58,11 @@ bool choose_stream(Launcher* launcher, Call* call) {
   if (call->other_framework->current_work_stream(device_type, device_id, &other) != 0) return false;
   if (other == call->stream) return true;
   const ArgumentPath path{nullptr, launcher->plan.params[static_cast<size_t>(call->device_param)].name, 0};
-  return refuse_value({launcher->plan.name, &path},
-                      "its framework's current stream is %p, that of another argument's framework is %p; name the stream "
-                      "that the launch shall use by a dt.Stream parameter",
-                      call->stream, other);
+  return refuse_value(
+      {launcher->plan.name, &path},
+      "its framework's current stream is %p, that of another argument's framework is %p; name the stream "
+      "that the launch shall use by a dt.Stream parameter",
+      call->stream, other);
 }
 
 }  // namespace darter

@@ -32,7 +32,8 @@ class Table {
   // The entry of a key, or NULL; it is good until the table changes, so not over any call into Python.
   TableEntry* find(const uint64_t* words, size_t count) {
     TableEntry* last = last_;
-    if (DARTER_LIKELY(last != nullptr && last->words.size() == count && words_equal(last->words.data(), words, count))) {
+    if (DARTER_LIKELY(last != nullptr && last->words.size() == count &&
+                      words_equal(last->words.data(), words, count))) {
       return last;
     }
     return find_slowly(words, count);

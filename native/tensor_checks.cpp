@@ -22,14 +22,15 @@ bool mask_attribute(PyObject* argument, const char* name, uint64_t* out) {
 }
 
 // One half of a layout: extents or strides.
-bool layout_half(const Place& place, PyObject* argument, const char* attribute, const char* what, uint64_t mask, int rank,
-                 const uint64_t* values, const uint64_t* extents, WordBuffer* words) {
+bool layout_half(const Place& place, PyObject* argument, const char* attribute, const char* what, uint64_t mask,
+                 int rank, const uint64_t* values, const uint64_t* extents, WordBuffer* words) {
   const bool strides = values != extents;
   Ref divisors(PyObject_GetAttrString(argument, attribute));
   if (!divisors || !PyTuple_Check(divisors.get())) return false;
   if (PyTuple_GET_SIZE(divisors.get()) != rank) {
-    return refuse_value(place, "found rank %d under an explicit argument made for rank %zd; make the argument again with "
-                               "dt.from_dlpack",
+    return refuse_value(place,
+                        "found rank %d under an explicit argument made for rank %zd; make the argument again with "
+                        "dt.from_dlpack",
                         rank, PyTuple_GET_SIZE(divisors.get()));
   }
   for (int axis = 0; axis < rank; ++axis) {
@@ -38,8 +39,9 @@ bool layout_half(const Place& place, PyObject* argument, const char* attribute, 
     const bool unused = strides && static_cast<int64_t>(extents[axis]) <= 1;
     const int64_t value = static_cast<int64_t>(values[axis]);
     if (!unused && value % divisor != 0) {
-      return refuse_value(place, "found %s %lld on axis %d, promised to be a multiple of %lld; mark it dynamic with a "
-                                 "divisor that holds, or with none",
+      return refuse_value(place,
+                          "found %s %lld on axis %d, promised to be a multiple of %lld; mark it dynamic with a "
+                          "divisor that holds, or with none",
                           what, static_cast<long long>(value), axis, static_cast<long long>(divisor));
     }
     const bool is_static = (mask >> axis & 1) != 0;
@@ -55,16 +57,18 @@ bool refuse_memory(const Place& place, const TensorView& view, bool bad_stride) 
   Ref shape(shape_text(view));
   if (!shape) return false;
   if (bad_stride) {
-    return refuse_value(place,
-                        "found a stride, in an array of shape %S, that is no multiple of the item size (%d bytes); copy it "
-                        "into memory of its own, for example with .copy()",
-                        shape.get(), item_bytes);
+    return refuse_value(
+        place,
+        "found a stride, in an array of shape %S, that is no multiple of the item size (%d bytes); copy it "
+        "into memory of its own, for example with .copy()",
+        shape.get(), item_bytes);
   }
   if (view.address == 0) {
-    return refuse_value(place,
-                        "found a tensor of shape %S with no memory behind it (NULL data); its storage was freed or never "
-                        "made. Allocate it before the call",
-                        shape.get());
+    return refuse_value(
+        place,
+        "found a tensor of shape %S with no memory behind it (NULL data); its storage was freed or never "
+        "made. Allocate it before the call",
+        shape.get());
   }
   return refuse_value(place,
                       "found a base address %p that is no multiple of the item size (%d bytes); copy it into aligned "
@@ -80,8 +84,8 @@ bool refuse_dtype(const Place& place, const Param* param, const TensorView& view
 bool refuse_rank(const Place& place, const Param* param, const TensorView& view) {
   Ref shape(shape_text(view));
   if (!shape) return false;
-  return refuse_type(place, "found rank %d, shape %S; accepted: rank %zu. Reshape it, or loosen the contract", view.rank,
-                     shape.get(), param->dims.size());
+  return refuse_type(place, "found rank %d, shape %S; accepted: rank %zu. Reshape it, or loosen the contract",
+                     view.rank, shape.get(), param->dims.size());
 }
 
 bool refuse_extent(const Launcher* launcher, const Place& place, const Param* param, int axis, const TensorView& view,
@@ -91,13 +95,15 @@ bool refuse_extent(const Launcher* launcher, const Place& place, const Param* pa
   if (!shape) return false;
   const auto extent = static_cast<long long>(view.shape[axis]);
   if (dim.kind == Dim::Fixed) {
-    return refuse_value(place, "found extent %lld on axis %d, shape %S; accepted: %lld, as the contract fixes it. Pass an "
-                               "array of that size, or loosen the contract",
+    return refuse_value(place,
+                        "found extent %lld on axis %d, shape %S; accepted: %lld, as the contract fixes it. Pass an "
+                        "array of that size, or loosen the contract",
                         extent, axis, shape.get(), static_cast<long long>(dim.extent));
   }
   const Param& other = launcher->plan.params[call->symbol_params[dim.symbol]];
-  return refuse_value(place, "found extent %lld on axis %d, named '%U', shape %S; accepted: %lld, which argument '%U' has "
-                             "under the same name. Pass arrays that agree, or loosen the contract",
+  return refuse_value(place,
+                      "found extent %lld on axis %d, named '%U', shape %S; accepted: %lld, which argument '%U' has "
+                      "under the same name. Pass arrays that agree, or loosen the contract",
                       extent, axis, launcher->plan.symbols[static_cast<size_t>(dim.symbol)], shape.get(),
                       static_cast<long long>(call->symbols[dim.symbol]), other.name);
 }

@@ -50,8 +50,8 @@ inline bool contract_holds(const Launcher* launcher, const Place& place, const P
   return dtype_holds(place, param, view) && (!param->has_dims || dims_hold(launcher, place, param, view, call));
 }
 
-// The layout words of an explicit argument: mask, then extents, then strides, static values or divisors. `slots` are its
-// extents and strides.
+// The layout words of an explicit argument: mask, then extents, then strides, static values or divisors. `slots` are
+// its extents and strides.
 bool layout_words(const Place& place, PyObject* argument, int rank, const uint64_t* slots, WordBuffer* words);
 
 }  // namespace darter

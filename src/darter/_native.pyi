@@ -1,7 +1,9 @@
 """The native half of darter: the warm call."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
+
+from darter.signature.plan import SignaturePlan
 
 class Guards:
     """Whether what a compile captured is still what it was.
@@ -127,3 +129,91 @@ class CudaContext:
 
 def cuda_device_count(driver: str | None = None, /) -> int: ...
 def cuda_driver_version(driver: str | None = None, /) -> int: ...
+
+class JitFunction:
+    """A launcher: a call binds, reads and keys its arguments, finds the call state, checks its guards and runs it.
+
+    ``cold`` is asked for everything that is not warm::
+
+        miss(arguments: tuple) -> CallState                    bound arguments in signature order; raises, or compiles
+        constexpr_words(value, name: str) -> tuple[int, ...]   for values that the native encoder does not know
+        verify_key(arguments: tuple, words: tuple[int, ...])   only while ``verify_keys`` is set
+        warm, explain, cache_info, clear, with_options, accept_drift
+
+    It has a ``__dict__`` (``functools.update_wrapper`` serves), can be weakly referenced, and binds like a method.
+    """
+
+    cold: Any
+    plan: SignaturePlan
+    memory_hits: int
+    verify_keys: bool
+    __wrapped__: Callable[..., Any]
+    __name__: str
+    __qualname__: str
+    def __new__(cls, cold: object, plan: SignaturePlan) -> JitFunction: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> JitFunction: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> BoundFunction: ...
+    def warm(self, *args: Any, **kwargs: Any) -> Any: ...
+    def explain(self, *args: Any, **kwargs: Any) -> Any: ...
+    def cache_info(self) -> Any: ...
+    def clear(self) -> Any:
+        """Forget the call states, then ``cold.clear()``."""
+
+    def with_options(self, *args: Any, **kwargs: Any) -> Any: ...
+    def accept_drift(self, *args: Any, **kwargs: Any) -> Any: ...
+    def _bind(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Return the bound arguments in signature order, defaults filled in."""
+
+    def _key_words(self, *args: Any, **kwargs: Any) -> tuple[int, ...]:
+        """Return the key words of a call; raises as the call would."""
+
+    def _slots(self, *args: Any, **kwargs: Any) -> tuple[int, ...]:
+        """Return the argument slots of a call, each as an unsigned 64-bit number."""
+
+    def _prepare(self, *args: Any, **kwargs: Any) -> CallState:
+        """Return the call state of a call, through ``cold.miss`` where there is none; launches nothing."""
+
+    def _compile(self, cold: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledFunction:
+        """Return the call's state, frozen.
+
+        ``cold`` raises for other calls: ``mismatch(arguments, words)`` and ``drift(state)``.
+        """
+
+    def _intern(self, value: object, /) -> int:
+        """Return the small number that stands for an object in this function's keys; the object is held."""
+
+    def _states(self) -> list[tuple[tuple[int, ...], list[CallState]]]:
+        """Return the key words and the call states of every entry, newest state first."""
+
+    def _clear(self) -> None:
+        """Forget the call states."""
+
+class CompiledFunction:
+    """One call state with the key that it is good for; never compiles."""
+
+    function: JitFunction
+    cold: Any
+    state: CallState
+    words: tuple[int, ...]
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> CompiledFunction: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> BoundFunction: ...
+
+class BoundFunction:
+    """A function bound to an object; ``warm``, ``explain`` and calls put the object first."""
+
+    __func__: JitFunction | CompiledFunction
+    __self__: object
+    def __call__(self, *args: Any, **kwargs: Any) -> None: ...
+    def warm(self, *args: Any, **kwargs: Any) -> Any: ...
+    def explain(self, *args: Any, **kwargs: Any) -> Any: ...
+    def with_options(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+def set_torch_acceleration(enabled: bool, /) -> bool:
+    """Turn the accelerated torch reader on (where it was verified) or off; return whether it is in use."""
