@@ -38,7 +38,7 @@ def launch(
 
 
 def case_rows(case: LaunchCase, times: dict[str, Times]) -> list[Row]:
-    """Return the rows of one case: nanoseconds per call (the median; ``min`` beside it), and ratios of paired batches."""
+    """Return the rows of one case: nanoseconds per call (the median, ``min`` beside it), ratios of paired batches."""
     mine = times[case.darter.name]
     rows = [Row(case.name, mine.median_ns, "ns", {"min": mine.min_ns, "median": mine.median_ns})]
     for rival, candidate in (("python", case.python), ("numba", case.numba)):

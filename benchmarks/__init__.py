@@ -1,0 +1,1 @@
+"""Measurements: times and instruction counts live here, never in tests."""

@@ -1,0 +1,34 @@
+"""Makes the calls of every row, with a marker before and after each batch; runs under callgrind.
+
+The marker is ``getppid``, which nothing else calls: callgrind writes and clears its counters each time it is entered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from darter.cli.launch_cases import launch_cases
+
+WARMUP = 50
+
+
+def main(framework: str, calls: int) -> None:
+    """Run N and then 2N statements of each case; print the names in order and the number of calls in a statement."""
+    order = []
+    for case in launch_cases(framework, with_numba=False):
+        loop = compile(f"for _ in range(n):\n    {case.darter.statement}", case.name, "exec")
+        names = {**case.darter.names, "n": WARMUP}
+        exec(loop, names)
+        for n in (calls, 2 * calls):
+            names["n"] = n
+            os.getppid()
+            exec(loop, names)
+            os.getppid()
+        order.append([case.name, case.darter.calls])
+    sys.stdout.write(json.dumps(order) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
