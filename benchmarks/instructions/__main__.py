@@ -1,7 +1,7 @@
 """``python -m benchmarks.instructions``: instructions per warm call, compared with ``baseline.json``.
 
-Counts do not depend on what else the machine does, so that a change of 2 % is a fact.  They do depend on the compiler and
-the Python: figures of another environment are shown and not compared.
+Counts do not depend on what else the machine does, so that a change of 2 % is a fact.  They do depend on the compiler
+and the Python: figures of another environment are shown and not compared.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import timeit
 
 from darter.cli.launch_cases import launch_cases
 
@@ -18,13 +19,11 @@ def main(framework: str, calls: int) -> None:
     """Run N and then 2N statements of each case; print the names in order and the number of calls in a statement."""
     order = []
     for case in launch_cases(framework, with_numba=False):
-        loop = compile(f"for _ in range(n):\n    {case.darter.statement}", case.name, "exec")
-        names = {**case.darter.names, "n": WARMUP}
-        exec(loop, names)
-        for n in (calls, 2 * calls):
-            names["n"] = n
+        timer = timeit.Timer(case.darter.statement, globals=dict(case.darter.names))
+        timer.timeit(WARMUP)
+        for statements in (calls, 2 * calls):
             os.getppid()
-            exec(loop, names)
+            timer.timeit(statements)
             os.getppid()
         order.append([case.name, case.darter.calls])
     sys.stdout.write(json.dumps(order) + "\n")
