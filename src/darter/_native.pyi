@@ -103,7 +103,7 @@ class CudaKernel(KernelHandle):
     """A kernel of a loaded cubin."""
 
     def resources(self, dynamic_shared_bytes: int = 0, /) -> dict[str, int]:
-        """Return registers per thread, static shared and local (spill) bytes, largest block, blocks a multiprocessor."""
+        """Return registers per thread, static shared and local (spill) bytes, largest block, blocks per processor."""
 
 class CudaModule:
     """A cubin loaded into a context; unloaded only by :meth:`unload`."""

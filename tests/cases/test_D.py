@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.artifact_samples import entry_files, sample_artifact, sample_build, sample_key, settings_for
 
 from darter.artifacts import format as entry_format
 from darter.artifacts.lock import CompileLocks
 from darter.artifacts.store import Build, Store
 from darter.errors import StoreWarning
+from tests.artifact_samples import entry_files, sample_artifact, sample_build, sample_key, settings_for
 
 CODE = b"right code"
 

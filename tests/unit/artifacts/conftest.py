@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.artifact_samples import settings_for
 
 from darter.artifacts.settings import StoreSettings
 from darter.artifacts.store import Store
+from tests.artifact_samples import settings_for
 
 
 @pytest.fixture

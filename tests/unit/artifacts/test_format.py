@@ -4,10 +4,10 @@ import io
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.artifact_samples import sample_artifact, sample_key
 
 from darter.artifacts import format as entry_format
 from darter.errors import ArtifactError
+from tests.artifact_samples import sample_artifact, sample_key
 
 ENTRY = entry_format.encode(sample_key(), b"manifest \x00\xff", sample_artifact())
 

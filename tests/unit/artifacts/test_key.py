@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from tests.artifact_samples import sample_key
 
 from darter.target import Target
+from tests.artifact_samples import sample_key
 
 
 class Colour(enum.IntEnum):

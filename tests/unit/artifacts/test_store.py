@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tests.artifact_samples import entry_files, sample_artifact, sample_build, sample_key, settings_for
 
 from darter.artifacts import store as store_module
 from darter.artifacts.directory import MANIFESTS_LIMIT
 from darter.artifacts.settings import StoreSettings
 from darter.artifacts.store import Build, Store, local_store
 from darter.errors import StoreWarning
+from tests.artifact_samples import entry_files, sample_artifact, sample_build, sample_key, settings_for
 
 
 def _any(manifest: bytes) -> bool:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.native.noop import noop
 
 from darter import _native
 from darter.errors import NotCompiledError
 from darter.signature.annotations import Constexpr, Tensor
 from darter.signature.plan import ParamKind, ParamPlan, SignaturePlan
+from tests.unit.native.noop import noop
 
 
 def test_a_call_compiles_once_for_each_key() -> None:

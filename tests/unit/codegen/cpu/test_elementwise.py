@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.unit.codegen.cpu.harness import Compiled
 
 from darter.dtypes import ScalarType, bf16, f16, f32, f64, i8, i32, i64, u64
 from darter.ir import nodes as ir
 from darter.ir.builder import Builder, pointer_type
+from tests.unit.codegen.cpu.harness import Compiled
 
 
 def add_kernel(dtype: ScalarType, block: int, warp_size: int = 32) -> ir.Kernel:
