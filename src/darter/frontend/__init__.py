@@ -1,0 +1,1 @@
+"""Python AST to typed IR: a staged interpreter that folds what is static and emits what is not."""
