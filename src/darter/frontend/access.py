@@ -145,7 +145,9 @@ def stored_value(t: Tracer, value: Any, dtype: ScalarType) -> Value:
         if dtype is Bool and not isinstance(value, bool):
             t.fail(KernelTypeError, "a Bool is stored", found=kind_of(value), accepted="True, False or a comparison")
         return static_value(t, value, dtype)
-    t.fail(KernelTypeError, f"this cannot be stored to memory of {dtype.name}", found=kind_of(value), accepted="a number")
+    t.fail(
+        KernelTypeError, f"this cannot be stored to memory of {dtype.name}", found=kind_of(value), accepted="a number"
+    )
 
 
 def _load(t: Tracer, place: Address, width: int) -> list[DeviceValue]:
@@ -208,9 +210,7 @@ def _check_axis(t: Tracer, target: Any, axis: int, index: Any, extent: Any, widt
     value = t.const(Int64, index) if isinstance(index, int) else t.cast(index.value, Int64)
     limit = t.const(Int64, extent) if isinstance(extent, int) else t.cast(extent, Int64)
     end = value if width == 1 else _binary(t, BinaryOp.ADD, value, t.const(Int64, width - 1))
-    condition = _both(
-        t, _compare(t, CompareOp.GE, value, t.const(Int64, 0)), _compare(t, CompareOp.LT, end, limit)
-    )
+    condition = _both(t, _compare(t, CompareOp.GE, value, t.const(Int64, 0)), _compare(t, CompareOp.LT, end, limit))
     at = t.frame.source.first_line and getattr(t.at, "lineno", 0)
     name = f"'{target.name}'" if isinstance(target, TensorValue) else target.name
     # The line in the message is relative to def, as in every Loc: an artifact does not change when a function moves.
@@ -288,7 +288,7 @@ def data_pointer(t: Tracer, target: Any) -> PointerValue:
 def _no_more(t: Tracer, keywords: dict[str, Any], name: str, accepted: str) -> None:
     if keywords:
         t.fail(
-            KernelTypeError, f"{name} got an unexpected keyword '{next(iter(keywords))}'", accepted=accepted or "no keywords"
+            KernelTypeError,
+            f"{name} got an unexpected keyword '{next(iter(keywords))}'",
+            accepted=accepted or "no keywords",
         )
-
-

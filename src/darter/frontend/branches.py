@@ -238,7 +238,9 @@ def _merge_flag(merge: Merge, name: str, a: Any, b: Any, condition: Value) -> An
             return merge.live(a, True, name)
         merged = merge.value(a, b, name)
         if isinstance(merged, Unbound):
-            merge.t.fail(KernelTypeError, f"the function's result {merged.reason}", accepted="results of one type on all paths")
+            merge.t.fail(
+                KernelTypeError, f"the function's result {merged.reason}", accepted="results of one type on all paths"
+            )
         return merged
     if a is UNSET or b is UNSET:  # a loop's flags, in code that the loop has been left by
         return b if a is UNSET else a

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from darter.dtypes import Bool
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.intrinsics import absolute, extremum, print_values
 from darter.frontend.operators import binary, convert, run_native, truth
@@ -22,7 +23,6 @@ from darter.frontend.values import (
     is_runtime,
     kind_of,
 )
-from darter.dtypes import Bool
 from darter.ir.nodes import Value
 
 Handler = Callable[[Tracer, list[Any], dict[str, Any]], Any]
@@ -137,7 +137,9 @@ def _sorted(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     keys = items if key is None else [t.call(key, [item], {}) for item in items]
     if any(map(is_runtime, keys)):
         t.fail(KernelTypeError, "sorted takes static values", found="run-time values")
-    order = run_native(t, lambda: sorted(range(len(items)), key=lambda i: keys[i], reverse=bool(keywords.get("reverse"))), "sorted")
+    order = run_native(
+        t, lambda: sorted(range(len(items)), key=lambda i: keys[i], reverse=bool(keywords.get("reverse"))), "sorted"
+    )
     return t.new_list(items[i] for i in order)
 
 
@@ -203,7 +205,11 @@ def _isinstance(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> An
         return any(value.dtype is cls for cls in (classes if isinstance(classes, tuple) else (classes,)))
     if is_runtime(value):
         t.fail(KernelTypeError, "isinstance takes static values, structs and scalars", found=kind_of(value))
-    return run_native(t, lambda: type.__instancecheck__(classes, value) if isinstance(classes, type) else isinstance(value, classes), "isinstance")
+    return run_native(
+        t,
+        lambda: type.__instancecheck__(classes, value) if isinstance(classes, type) else isinstance(value, classes),
+        "isinstance",
+    )
 
 
 def _hasattr(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:

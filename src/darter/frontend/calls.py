@@ -15,6 +15,7 @@ from darter.frontend.builtin_calls import BUILTINS
 from darter.frontend.frame import RESULT, RETURNED, Frame, local_names
 from darter.frontend.intrinsics import INTRINSICS, SPECIAL, cast_call
 from darter.frontend.methods import call_method
+from darter.frontend.names import recorded
 from darter.frontend.static_python import NATIVE, call_native
 from darter.frontend.structs import construct, is_struct_class
 from darter.frontend.tracer import Tracer
@@ -49,7 +50,11 @@ def call(t: Tracer, function: Any, arguments: list[Any], keywords: dict[str, Any
     wrapped = getattr(function, "__wrapped__", None)
     if type(function).__module__.startswith("darter") and isinstance(wrapped, types.FunctionType):
         if not t.host:
-            t.fail(KernelTypeError, "a launcher cannot be called in a kernel", advice="make the common part a plain function")
+            t.fail(
+                KernelTypeError,
+                "a launcher cannot be called in a kernel",
+                advice="make the common part a plain function",
+            )
         return call_function(t, wrapped, arguments, keywords)
     if isinstance(function, functools.partial):
         return _call_partial(t, function, arguments, keywords)
@@ -120,7 +125,9 @@ def _call_kernel(t: Tracer, function: KernelFunction, arguments: list[Any], keyw
     return _kernel_call(t, function, None, arguments, keywords)
 
 
-def _kernel_call(t: Tracer, kernel: KernelFunction, instance: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+def _kernel_call(
+    t: Tracer, kernel: KernelFunction, instance: Any, arguments: list[Any], keywords: dict[str, Any]
+) -> Any:
     if not t.host:
         t.fail(
             KernelTypeError,
@@ -139,7 +146,7 @@ def _call_value_method(t: Tracer, function: ValueMethod, arguments: list[Any], k
 
 def call_function(t: Tracer, function: types.FunctionType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """Interpret a plain Python function in place."""
-    t.recorder.function(function)
+    recorded(t, lambda: t.recorder.function(function))
     if function.__code__.co_flags & _GENERATORS:
         t.fail(UnsupportedSyntaxError, f"'{function.__name__}' is a generator or coroutine", advice="return a tuple")
     source = source_of(function)
@@ -234,7 +241,9 @@ def bind_arguments(
         elif parameters.kwarg is not None:
             rest[key] = value
         else:
-            t.fail(KernelTypeError, f"{name}() got an unexpected keyword argument '{key}'", accepted=", ".join(by_keyword))
+            t.fail(
+                KernelTypeError, f"{name}() got an unexpected keyword argument '{key}'", accepted=", ".join(by_keyword)
+            )
     if parameters.kwarg is not None:
         bound[parameters.kwarg.arg] = rest
     for parameter in (*positional, *(a.arg for a in parameters.kwonlyargs)):

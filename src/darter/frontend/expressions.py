@@ -13,7 +13,18 @@ from darter.frontend.branches import branch
 from darter.frontend.diagnostics import nearest
 from darter.frontend.frame import Frame
 from darter.frontend.names import bind, resolve
-from darter.frontend.operators import BINARY, COMPARE, binary, compare, is_number, negate, run_native, strong, truth, unary
+from darter.frontend.operators import (
+    BINARY,
+    COMPARE,
+    binary,
+    compare,
+    is_number,
+    negate,
+    run_native,
+    strong,
+    truth,
+    unary,
+)
 from darter.frontend.static_python import contains, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
@@ -315,9 +326,7 @@ def _dict_comprehension(t: Tracer, node: ast.DictComp) -> Any:
 def _generate(t: Tracer, node: Any, add: Callable[[], None]) -> None:
     """Run a comprehension's loops in a scope of its own."""
     outer = t.frame
-    names = frozenset(
-        name.id for g in node.generators for name in ast.walk(g.target) if isinstance(name, ast.Name)
-    )
+    names = frozenset(name.id for g in node.generators for name in ast.walk(g.target) if isinstance(name, ast.Name))
     frame = Frame(outer.function, outer.source, node, outer.index, names, outer, outer.caller)
     first = evaluate(t, node.generators[0].iter)
     t.frame = frame

@@ -44,8 +44,8 @@ from darter.ir.nodes import (
     Atomic,
     AtomicOp,
     Barrier,
-    BinaryOp,
     Binary,
+    BinaryOp,
     Bitcast,
     DynamicShared,
     Fma,
@@ -236,13 +236,17 @@ def _bitcast(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 
 def _scalar_type(t: Tracer, dtype: Any, name: str) -> ScalarType:
     if not isinstance(dtype, ScalarType) or dtype.code == 0:
-        t.fail(KernelTypeError, f"dt.{name} takes a scalar type first", found=kind_of(dtype), accepted="dt.f32, dt.i32, …")
+        t.fail(
+            KernelTypeError, f"dt.{name} takes a scalar type first", found=kind_of(dtype), accepted="dt.f32, dt.i32, …"
+        )
     return dtype
 
 
 def _static_count(t: Tracer, value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        t.fail(KernelValueError, f"the size in dt.{name} is a positive number known at compile time", found=kind_of(value))
+        t.fail(
+            KernelValueError, f"the size in dt.{name} is a positive number known at compile time", found=kind_of(value)
+        )
     return value
 
 
@@ -327,7 +331,6 @@ def _member(t: Tracer, kind: Any, value: Any, name: str) -> Any:
 # -- warps ------------------------------------------------------------------------------------------------------------
 
 
-
 def _shuffle(mode: ShuffleMode, operand: str, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     name = "shuffle_" + {"index": "idx"}.get(mode.value, mode.value)
     _kernel_only(t, name)
@@ -338,7 +341,9 @@ def _shuffle(mode: ShuffleMode, operand: str, t: Tracer, arguments: list[Any], k
     if number.dtype.bits == 16 and not number.dtype.is_float:
         return _shuffle_narrow(t, mode, operand, number, lane)
     lane_value = _number(t, lane, name)
-    if isinstance(lane_value, (bool, float)) or (isinstance(lane_value, DeviceValue) and not lane_value.dtype.is_integer):
+    if isinstance(lane_value, (bool, float)) or (
+        isinstance(lane_value, DeviceValue) and not lane_value.dtype.is_integer
+    ):
         t.fail(KernelTypeError, f"dt.{name} takes an integer second", found=kind_of(lane_value))
     result = Value(number.dtype)
     t.emit(Shuffle(result, mode, number.value, as_value(t, lane_value, Int32)))
@@ -368,7 +373,11 @@ def _vote(mode: VoteMode, name: str, t: Tracer, arguments: list[Any], keywords: 
 def _cdiv(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     a, b = (strong(t, v) for v in _bound(t, "cdiv", arguments, keywords, "a", "b"))
     for value in (a, b):
-        if isinstance(value, float) or not is_number(value) or (isinstance(value, DeviceValue) and not value.dtype.is_integer):
+        if (
+            isinstance(value, float)
+            or not is_number(value)
+            or (isinstance(value, DeviceValue) and not value.dtype.is_integer)
+        ):
             t.fail(KernelTypeError, "dt.cdiv takes integers", found=f"{kind_of(a)} and {kind_of(b)}")
     if not isinstance(a, DeviceValue) and not isinstance(b, DeviceValue):
         return static_binary(t, "//", lambda x, y: (x + y - 1) // y, a, b)

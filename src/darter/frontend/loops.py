@@ -15,7 +15,7 @@ from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelNameError, KernelTypeError, KernelValueError, UnsupportedSyntaxError
 from darter.frontend.branches import Dead, branch, guarded
 from darter.frontend.frame import RESULT, RETURNED, LoopFlags, assigned_names, exits, mutated_names
-from darter.frontend.operators import as_value, common_type, divisor_of, negate, runtime, truth
+from darter.frontend.operators import as_value, common_type, divisor_of, negate, truth
 from darter.frontend.structure import (
     LeafType,
     Skeleton,
@@ -25,11 +25,10 @@ from darter.frontend.structure import (
     leaf_value,
     make_leaf,
     rebuild,
-    same_static,
 )
 from darter.frontend.tracer import Side, Tracer, zero
 from darter.frontend.values import UNSET, DeviceValue, RegisterArray, Unbound, kind_of
-from darter.ir.nodes import Binary, BinaryOp, Block, Compare, CompareOp, For, Node, PointerType, Value, While
+from darter.ir.nodes import Binary, BinaryOp, Block, Compare, CompareOp, For, Node, Value, While
 
 Body = Callable[[], Dead]
 _MAX_ROUNDS = 12
@@ -75,14 +74,18 @@ class Round:
 # -- run-time loops ---------------------------------------------------------------------------------------------------
 
 
-def range_loop(t: Tracer, node: ast.For, bounds: tuple[Any, Any, Any], run: Callable[[tuple[ast.stmt, ...]], Dead]) -> None:
+def range_loop(
+    t: Tracer, node: ast.For, bounds: tuple[Any, Any, Any], run: Callable[[tuple[ast.stmt, ...]], Dead]
+) -> None:
     """Trace ``for target in range(lower, upper, step)`` as a run-time loop."""
     lower, upper, step = bounds
     dtype = _index_type(t, bounds)
     values = tuple(as_value(t, bound, dtype) for bound in bounds)
     target = node.target
     if not isinstance(target, ast.Name):
-        t.fail(UnsupportedSyntaxError, "the target of a run-time loop is one name", advice="use dt.static_range to unroll")
+        t.fail(
+            UnsupportedSyntaxError, "the target of a run-time loop is one name", advice="use dt.static_range to unroll"
+        )
     loop = _Loop(t, node, run)
     multiple = _gcd(divisor_of(lower), divisor_of(step))
     loop.trace_for(dtype, values, step, target.id, multiple)
@@ -106,7 +109,9 @@ def _index_type(t: Tracer, bounds: tuple[Any, Any, Any]) -> ScalarType:
     return dtype or Int64
 
 
-def while_loop(t: Tracer, node: ast.While, test: Callable[[], Any], run: Callable[[tuple[ast.stmt, ...]], Dead]) -> None:
+def while_loop(
+    t: Tracer, node: ast.While, test: Callable[[], Any], run: Callable[[tuple[ast.stmt, ...]], Dead]
+) -> None:
     """Trace ``while test`` as a run-time loop."""
     _Loop(t, node, run).trace_while(test)
 
@@ -157,7 +162,9 @@ class _Loop:
         self._append(found.side.block, Binary(following, BinaryOp.ADD, index, step_value))
         found.side.block.arguments = found.arguments
         found.side.block.yields = (following, *self._end_values(plan, found))
-        test = self._test(plan, (Value(dtype, target),), lambda first: self._in_range(first[0], upper, step, step_value))
+        test = self._test(
+            plan, (Value(dtype, target),), lambda first: self._in_range(first[0], upper, step, step_value)
+        )
         results = tuple(Value(leaf.type) for leaf in plan.types())
         initial = (lower, *self._entry_values(plan))
         self.t.emit(While((Value(dtype, target), *results), initial, test, found.side.block))
@@ -193,7 +200,9 @@ class _Loop:
                 self.t.at = self.node
                 return plan, found
             self.t.at = self.node
-        self.t.fail(KernelTypeError, "the types that this loop carries do not settle", advice="cast the values before the loop")
+        self.t.fail(
+            KernelTypeError, "the types that this loop carries do not settle", advice="cast the values before the loop"
+        )
 
     def _settle(self, plan: Plan) -> None:
         for carried in plan.names:
@@ -210,7 +219,9 @@ class _Loop:
             if name not in bound or isinstance(bound[name], Unbound):
                 continue
             names.append(self._carried(name, bound[name]))
-        arrays = [bound[name] for name in sorted(mutated_names(self.body)) if isinstance(bound.get(name), RegisterArray)]
+        arrays = [
+            bound[name] for name in sorted(mutated_names(self.body)) if isinstance(bound.get(name), RegisterArray)
+        ]
         return Plan(names, list(dict.fromkeys(arrays)), early)
 
     def _carried(self, name: str, value: Any) -> Carried:
@@ -297,7 +308,9 @@ class _Loop:
             return self._compare(CompareOp.LT if step > 0 else CompareOp.GT, index, upper)
         zero_value = zero(t, step_value.dtype)
         up = self._both(self._compare(CompareOp.GT, step_value, zero_value), self._compare(CompareOp.LT, index, upper))
-        down = self._both(self._compare(CompareOp.LT, step_value, zero_value), self._compare(CompareOp.GT, index, upper))
+        down = self._both(
+            self._compare(CompareOp.LT, step_value, zero_value), self._compare(CompareOp.GT, index, upper)
+        )
         result = Value(Bool)
         t.emit(Binary(result, BinaryOp.OR, up, down))
         return result
@@ -437,7 +450,12 @@ def _last_assignment(body: tuple[ast.stmt, ...], name: str) -> int:
 # -- loops at compile time --------------------------------------------------------------------------------------------
 
 
-def unrolled(t: Tracer, node: ast.For | ast.While, steps: Iterator[Callable[[], None]], run: Callable[[tuple[ast.stmt, ...]], Dead]) -> Dead:
+def unrolled(
+    t: Tracer,
+    node: ast.For | ast.While,
+    steps: Iterator[Callable[[], None]],
+    run: Callable[[tuple[ast.stmt, ...]], Dead],
+) -> Dead:
     """Trace a loop's body once per step; a step binds the target.  Exits known at run time guard what follows."""
     frame = t.frame
     flags = LoopFlags(len(frame.loops))
@@ -450,7 +468,9 @@ def unrolled(t: Tracer, node: ast.For | ast.While, steps: Iterator[Callable[[], 
             count += 1
             if count > MAX_UNROLLED:
                 t.at = node
-                t.fail(KernelValueError, f"this loop unrolls to more than {MAX_UNROLLED} iterations", advice="use range")
+                t.fail(
+                    KernelValueError, f"this loop unrolls to more than {MAX_UNROLLED} iterations", advice="use range"
+                )
             t.at = node
             bind()
             frame.locals[flags.continued] = False

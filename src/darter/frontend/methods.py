@@ -34,7 +34,9 @@ def call_method(t: Tracer, instance: Any, name: str, arguments: list[Any], keywo
     if isinstance(instance, (KernelList, KernelDict)):
         if name in _MUTATING:
             check_mutable(t, instance)
-        result = run_native(t, lambda: getattr(instance, name)(*arguments, **keywords), f"{name} of {kind_of(instance)}")
+        result = run_native(
+            t, lambda: getattr(instance, name)(*arguments, **keywords), f"{name} of {kind_of(instance)}"
+        )
         if isinstance(result, (type({}.keys()), type({}.values()), type({}.items()))):
             return tuple(result)
         return t.new_list(result) if type(result) is list else result
@@ -42,7 +44,9 @@ def call_method(t: Tracer, instance: Any, name: str, arguments: list[Any], keywo
         return _captured_dict(t, instance, name, arguments)
     if isinstance(instance, list):
         values = iterate(t, instance)
-        return t.new_list(values) if name == "copy" else call_native(t, getattr(values, name), arguments, keywords, name)
+        return (
+            t.new_list(values) if name == "copy" else call_native(t, getattr(values, name), arguments, keywords, name)
+        )
     return call_native(t, getattr(instance, name), arguments, keywords, f"{type(instance).__name__}.{name}")
 
 

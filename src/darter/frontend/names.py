@@ -7,7 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from darter.dtypes import Int32, Int64
-from darter.errors import CaptureRefusedError, KernelNameError, KernelTypeError, KernelValueError, UnsupportedSyntaxError
+from darter.errors import (
+    CaptureRefusedError,
+    KernelNameError,
+    KernelTypeError,
+    KernelValueError,
+    UnsupportedSyntaxError,
+)
 from darter.frontend.frame import Frame
 from darter.frontend.static_python import iterate
 from darter.frontend.tracer import Tracer

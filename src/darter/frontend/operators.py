@@ -78,7 +78,23 @@ _COMPARES = {
 }
 
 # Operators of these types run no code of the user's.
-_PURE = (int, float, complex, str, bytes, tuple, list, dict, frozenset, range, type(None), type, enum.Enum, slice, type(...))
+_PURE = (
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    tuple,
+    list,
+    dict,
+    frozenset,
+    range,
+    type(None),
+    type,
+    enum.Enum,
+    slice,
+    type(...),
+)
 
 
 def is_number(value: Any) -> bool:
@@ -134,7 +150,11 @@ def promote(t: Tracer, a: ScalarType, b: ScalarType, symbol: str) -> ScalarType:
 def adopted_type(t: Tracer, number: bool | int | float, dtype: ScalarType, symbol: str) -> ScalarType:
     """Return the type in which a Python number meets a value of ``dtype``."""
     if dtype.is_float8:
-        t.fail(KernelTypeError, f"operator {symbol} on {dtype.name}: float8 values must be cast first", advice="dt.Float32(v)")
+        t.fail(
+            KernelTypeError,
+            f"operator {symbol} on {dtype.name}: float8 values must be cast first",
+            advice="dt.Float32(v)",
+        )
     if isinstance(number, bool):
         return dtype
     if isinstance(number, int):
@@ -146,7 +166,12 @@ def static_value(t: Tracer, number: bool | int | float, dtype: ScalarType) -> Va
     """Return a Python number as a constant of ``dtype``; one that does not fit is refused."""
     if dtype is Bool:
         if not isinstance(number, bool):
-            t.fail(KernelTypeError, "a Bool is wanted", found=kind_of(number), advice="write True or False, or compare: v != 0")
+            t.fail(
+                KernelTypeError,
+                "a Bool is wanted",
+                found=kind_of(number),
+                advice="write True or False, or compare: v != 0",
+            )
         return t.const(Bool, number)
     if dtype.is_float:
         try:
@@ -258,7 +283,11 @@ def arithmetic(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     if dtype is Bool:
         dtype = Int32
     if dtype.is_float8:
-        t.fail(KernelTypeError, f"operator {symbol} on {dtype.name}: float8 values must be cast first", advice="dt.Float32(v)")
+        t.fail(
+            KernelTypeError,
+            f"operator {symbol} on {dtype.name}: float8 values must be cast first",
+            advice="dt.Float32(v)",
+        )
     same = _identity(symbol, a, b, dtype)
     if same is not None:
         return same
@@ -391,9 +420,13 @@ def _pointer(t: Tracer, symbol: str, a: Any, b: Any) -> Any:
             accepted="a pointer + or - an integer number of elements",
         )
     if t.host:
-        t.fail(KernelTypeError, "pointer arithmetic is not available in a launcher", advice="pass the offset to the kernel")
+        t.fail(
+            KernelTypeError, "pointer arithmetic is not available in a launcher", advice="pass the offset to the kernel"
+        )
     offset = unary(t, "-", b) if symbol == "-" else b
-    value = as_value(t, offset, offset.dtype if isinstance(offset, DeviceValue) and offset.dtype in (Int32, Int64) else Int64)
+    value = as_value(
+        t, offset, offset.dtype if isinstance(offset, DeviceValue) and offset.dtype in (Int32, Int64) else Int64
+    )
     result = Value(a.value.type, a.value.hint)
     t.emit(Offset(result, a.value, value))
     moved = divisor_of(offset) * a.element.size_bytes
@@ -426,7 +459,7 @@ def run_native(t: Tracer, thunk: Callable[[], Any], what: str) -> Any:
     """Run pure Python at compile time; what it raises becomes an error at the line."""
     try:
         return thunk()
-    except Exception as error:  # noqa: BLE001  static code may raise anything, and all of it is the user's to see
+    except Exception as error:
         raise t.error(
             StaticEvaluationError, f"{what} raised {type(error).__name__} at compile time: {error}"
         ) from error
@@ -485,7 +518,11 @@ def unary(t: Tracer, symbol: str, value: Any) -> Any:
         return run_native(t, lambda: native(value), f"{symbol} of {kind_of(value)}")
     dtype = value.dtype
     if dtype.is_float8:
-        t.fail(KernelTypeError, f"operator {symbol} on {dtype.name}: float8 values must be cast first", advice="dt.Float32(v)")
+        t.fail(
+            KernelTypeError,
+            f"operator {symbol} on {dtype.name}: float8 values must be cast first",
+            advice="dt.Float32(v)",
+        )
     if symbol == "+":
         return value
     if symbol == "~" and dtype.is_float:

@@ -54,7 +54,9 @@ def parameter_value(t: Tracer, name: str, descriptor: Descriptor, path: Path) ->
     raise AssertionError(descriptor)
 
 
-def _fields(t: Tracer, name: str, names: tuple[str, ...], fields: tuple[Descriptor, ...], path: Path) -> tuple[Any, ...]:
+def _fields(
+    t: Tracer, name: str, names: tuple[str, ...], fields: tuple[Descriptor, ...], path: Path
+) -> tuple[Any, ...]:
     labels = names or tuple(map(str, range(len(fields))))
     return tuple(
         parameter_value(t, f"{name}.{label}", field, (*path, index))
@@ -66,9 +68,9 @@ def slot_values(t: Tracer, value: Any) -> list[Value]:
     """Return the IR values of all argument slots of a launcher's parameter, in slot order, used or not."""
     if isinstance(value, TensorValue):
         axes = range(value.facts.rank)
-        type = PointerType(value.facts.dtype, Space.GLOBAL)
+        address = PointerType(value.facts.dtype, Space.GLOBAL)
         return [
-            slot(t, value.path, POINTER, 0, type, value.name),
+            slot(t, value.path, POINTER, 0, address, value.name),
             *(slot(t, value.path, "extent", axis, Int64, f"{value.name}_shape{axis}") for axis in axes),
             *(slot(t, value.path, "stride", axis, Int64, f"{value.name}_stride{axis}") for axis in axes),
         ]

@@ -44,7 +44,9 @@ def _raise(t: Tracer, name: str, message: FormattedText) -> None:
 
 def _exception_name(t: Tracer, cls: Any) -> str:
     if not isinstance(cls, type) or not issubclass(cls, Exception):
-        t.fail(KernelTypeError, "raise takes an exception", found=kind_of(cls), accepted="ValueError(...), TypeError(...)")
+        t.fail(
+            KernelTypeError, "raise takes an exception", found=kind_of(cls), accepted="ValueError(...), TypeError(...)"
+        )
     if getattr(builtins, cls.__name__, None) is cls or getattr(errors, cls.__name__, None) is cls:
         return cls.__name__
     t.fail(

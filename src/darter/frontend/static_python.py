@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import enum
 import math
 import operator
@@ -22,17 +21,52 @@ from darter.frontend.values import (
     kind_of,
 )
 
+
 def _natives() -> frozenset[Any]:
     functions = {getattr(module, name) for module in (math, operator) for name in dir(module) if name[0] != "_"}
     refused = {operator.call, operator.methodcaller, operator.attrgetter, operator.itemgetter, operator.setitem}
-    pure = (divmod, round, hex, bin, oct, ord, chr, repr, ascii, format, callable, pow, str, bytes, complex, frozenset, slice)
+    pure = (
+        divmod,
+        round,
+        hex,
+        bin,
+        oct,
+        ord,
+        chr,
+        repr,
+        ascii,
+        format,
+        callable,
+        pow,
+        str,
+        bytes,
+        complex,
+        frozenset,
+        slice,
+    )
     return frozenset(f for f in functions if callable(f) and f not in refused) | frozenset(pure)
 
 
 NATIVE = _natives()
 """Pure functions that run natively when all their arguments are static."""
 
-_PLAIN = (int, float, complex, str, bytes, bool, type(None), enum.Enum, type, tuple, list, dict, frozenset, range, slice)
+_PLAIN = (
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    bool,
+    type(None),
+    enum.Enum,
+    type,
+    tuple,
+    list,
+    dict,
+    frozenset,
+    range,
+    slice,
+)
 METHODS: dict[type, frozenset[str]] = {
     str: frozenset(n for n in dir(str) if n[0] != "_"),
     bytes: frozenset(n for n in dir(bytes) if n[0] != "_"),
@@ -80,13 +114,17 @@ def length(t: Tracer, value: Any) -> int:
         return len(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
         return t.recorder.length(value)
-    t.fail(KernelTypeError, "this has no length", found=kind_of(value), accepted="tuples, lists, dicts, strings, arrays")
+    t.fail(
+        KernelTypeError, "this has no length", found=kind_of(value), accepted="tuples, lists, dicts, strings, arrays"
+    )
 
 
 def key_of(t: Tracer, key: Any) -> Any:
     """Return a static key of a dict or list; a run-time value is refused."""
     if is_runtime(key):
-        t.fail(KernelTypeError, "a key must be static", found=kind_of(key), advice="index tensors, not Python containers")
+        t.fail(
+            KernelTypeError, "a key must be static", found=kind_of(key), advice="index tensors, not Python containers"
+        )
     return key
 
 
@@ -122,10 +160,16 @@ def contains(t: Tracer, container: Any, value: Any) -> bool:
     t.fail(KernelTypeError, "'in' takes a static container", found=kind_of(container))
 
 
-def call_native(t: Tracer, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], name: str) -> Any:
+def call_native(
+    t: Tracer, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], name: str
+) -> Any:
     """Run a pure function on static values."""
     for argument in (*arguments, *keywords.values()):
-        if is_runtime(argument) or not isinstance(argument, _PLAIN) or (type(argument) is type and argument is not type):
+        if (
+            is_runtime(argument)
+            or not isinstance(argument, _PLAIN)
+            or (type(argument) is type and argument is not type)
+        ):
             if not is_runtime(argument) and isinstance(argument, _PLAIN):
                 continue
             t.fail(

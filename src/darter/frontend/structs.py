@@ -37,7 +37,11 @@ def construct(t: Tracer, cls: Any, arguments: list[Any], keywords: dict[str, Any
     given = dict(zip(names, arguments, strict=False))
     for name, value in keywords.items():
         if name not in names or name in given:
-            t.fail(KernelTypeError, f"{cls.__name__} got an unexpected or repeated field '{name}'", accepted=", ".join(names))
+            t.fail(
+                KernelTypeError,
+                f"{cls.__name__} got an unexpected or repeated field '{name}'",
+                accepted=", ".join(names),
+            )
         given[name] = value
     missing = [name for name in names if name not in given and name not in defaults]
     if missing:

@@ -19,7 +19,9 @@ from darter.ir.nodes import Binary, BinaryOp, Cast, PointerType, Space, Value
 POINTER, EXTENT, STRIDE, SCALAR = "pointer", "extent", "stride", "scalar"
 
 
-def slot(t: Tracer, path: tuple[int, ...], component: str, axis: int, type: ScalarType | PointerType, hint: str) -> Value:
+def slot(
+    t: Tracer, path: tuple[int, ...], component: str, axis: int, type: ScalarType | PointerType, hint: str
+) -> Value:
     """Return the parameter that holds one component of an argument, making it at its first use."""
     key = (path, component, axis)
     value = t.slots.get(key)
@@ -160,7 +162,9 @@ def _check_static(t: Tracer, target: Any, index: Any, extent: Any, axis: int) ->
             advice="count from the end yourself: x[x.shape[0] - 1]",
         )
     if isinstance(extent, int) and index >= extent:
-        t.fail(KernelValueError, f"index {index} is outside axis {axis}, whose extent is {extent}", found=kind_of(target))
+        t.fail(
+            KernelValueError, f"index {index} is outside axis {axis}, whose extent is {extent}", found=kind_of(target)
+        )
 
 
 def _check_rank(t: Tracer, target: Any, indices: tuple[Any, ...], rank: int) -> None:

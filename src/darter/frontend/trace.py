@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -15,10 +14,13 @@ from darter.frontend.finish import finish
 from darter.frontend.frame import Frame, local_names
 from darter.frontend.interpreter import execute
 from darter.frontend.launcher import launch
+from darter.frontend.layouts import with_fixed_extents
 from darter.frontend.parameters import parameter_value, slot_values
+from darter.frontend.tensors import raw_extent
 from darter.frontend.tracer import Recorder, Session, Tracer
+from darter.frontend.values import TensorValue
 from darter.ir.nodes import KernelOptions, Module, Value
-from darter.signature.descriptor import Descriptor, TensorFacts
+from darter.signature.descriptor import Descriptor
 from darter.signature.plan import SignaturePlan
 from darter.source import source_of
 from darter.target import Target
@@ -64,6 +66,7 @@ def _internal(t: Tracer, error: BaseException, what: str) -> CodegenError:
 
 def wired(t: Tracer) -> Tracer:
     """Give a tracer the interpreter's entries."""
+    t.fresh = lambda: wired(Tracer(t.session, host=False))
     t.evaluate = lambda node: evaluate(t, node)
     t.execute = lambda body: execute(t, body)
     t.call = lambda function, arguments, keywords: calls.call(t, function, arguments, keywords)
@@ -95,32 +98,8 @@ def _trace(
     )
 
 
-def with_fixed_extents(descriptor: Descriptor, dims: tuple[int | str | None, ...] | None) -> Descriptor:
-    """Return a tensor's facts with the extents that its contract fixes as static ones."""
-    if not isinstance(descriptor, TensorFacts) or dims is None or not any(isinstance(dim, int) for dim in dims):
-        return descriptor
-    layout = descriptor.layout or no_layout(descriptor.rank)
-    shape = tuple(
-        dim if isinstance(dim, int) else known for dim, known in zip(dims, layout.shape, strict=True)
-    )
-    divisors = tuple(
-        1 if extent is not None else divisor for extent, divisor in zip(shape, layout.shape_divisors, strict=True)
-    )
-    return dataclasses.replace(descriptor, layout=dataclasses.replace(layout, shape=shape, shape_divisors=divisors))
-
-
-def no_layout(rank: int) -> Any:
-    """Return a layout in which everything is dynamic."""
-    from darter.signature.descriptor import Layout
-
-    return Layout((None,) * rank, (None,) * rank, (1,) * rank, (1,) * rank)
-
-
 def _share_named_extents(t: Tracer, plan: SignaturePlan, frame: Frame) -> None:
     """Let extents that the contract calls by one name be one value: the call has checked that they agree."""
-    from darter.frontend.tensors import raw_extent
-    from darter.frontend.values import TensorValue
-
     named: dict[str, int | Value] = {}
     for parameter in plan.parameters:
         value = frame.locals[parameter.name]

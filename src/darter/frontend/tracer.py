@@ -128,6 +128,7 @@ class Tracer:
         self.execute: Callable[[Any], str | None] = _not_wired
         self.call: Callable[[Any, list[Any], dict[str, Any]], Any] = _not_wired
         self.launch: Callable[[Any, list[Any], dict[str, Any]], Any] = _not_wired
+        self.fresh: Callable[[], Tracer] = _not_wired
         self.read_attribute: Callable[[Any, str], Any] = _not_wired
 
     # -- emitting -----------------------------------------------------------------------------------------------------
@@ -209,7 +210,9 @@ class Tracer:
         """Return an error at ``node``, or at the code being traced."""
         return located(cls, self.frame, node or self.at, message, found, accepted, advice)
 
-    def fail(self, cls: type[CompileError], message: str, found: str = "", accepted: str = "", advice: str = "") -> NoReturn:
+    def fail(
+        self, cls: type[CompileError], message: str, found: str = "", accepted: str = "", advice: str = ""
+    ) -> NoReturn:
         """Raise an error at the code being traced."""
         raise self.error(cls, message, found, accepted, advice)
 
