@@ -1,4 +1,4 @@
-"""Reading and writing memory and containers: ``x[i]``, ``x[i] = v``, ``x.load``, ``x.store``; bounds checks where asked for."""
+"""Reading and writing memory and containers: ``x[i]``, ``x.load``, ``x.store``; bounds checks where asked for."""
 
 from __future__ import annotations
 
@@ -105,7 +105,12 @@ def store(t: Tracer, target: Any, index: Any, values: list[Any]) -> None:
     if inside is None:
         _store(t, place, converted)
         return
-    branch(t, inside, lambda: (_store(t, place, converted), None), lambda: (None, None))
+
+    def stores() -> tuple[None, None]:
+        _store(t, place, converted)
+        return None, None
+
+    branch(t, inside, stores, lambda: (None, None))
 
 
 def mark_written(t: Tracer, target: Any) -> None:
@@ -145,7 +150,7 @@ def stored_value(t: Tracer, value: Any, dtype: ScalarType) -> Value:
         if dtype is Bool and not isinstance(value, bool):
             t.fail(KernelTypeError, "a Bool is stored", found=kind_of(value), accepted="True, False or a comparison")
         return static_value(t, value, dtype)
-    t.fail(
+    raise t.error(
         KernelTypeError, f"this cannot be stored to memory of {dtype.name}", found=kind_of(value), accepted="a number"
     )
 
@@ -215,7 +220,8 @@ def _check_axis(t: Tracer, target: Any, axis: int, index: Any, extent: Any, widt
     name = f"'{target.name}'" if isinstance(target, TensorValue) else target.name
     # The line in the message is relative to def, as in every Loc: an artifact does not change when a function moves.
     line = at - t.frame.source.first_line
-    message = f"index out of bounds: {name}, axis {axis}, at line {line} of {t.frame.function.__qualname__}: index {{}}, extent {{}}"
+    place = f"line {line} of {t.frame.function.__qualname__}"
+    message = f"index out of bounds: {name}, axis {axis}, at {place}: index {{}}, extent {{}}"
     t.emit(Assert(condition, message, (value, limit)))
     return condition
 

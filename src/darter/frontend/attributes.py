@@ -150,8 +150,8 @@ def _object(t: Tracer, value: ObjectValue, name: str) -> Any:
         raise t.error(
             KernelNameError,
             f"'{name}' of a {value.cls.__name__} argument cannot be read",
-            accepted=f"fields declared dt.Constexpr in its class ({', '.join(value.names) or 'none'}), its methods, class "
-            f"attributes",
+            accepted=f"fields declared dt.Constexpr in its class ({', '.join(value.names) or 'none'}), "
+            "its methods, class attributes",
             advice=f"declare it in the class: {name}: dt.Constexpr[...]",
         ) from error
 

@@ -45,7 +45,7 @@ def call(t: Tracer, function: Any, arguments: list[Any], keywords: dict[str, Any
         return caller(t, function, arguments, keywords)
     if isinstance(function, ScalarType):
         return cast_call(t, function, arguments, keywords)
-    if isinstance(function, type) or isinstance(function, types.BuiltinFunctionType):
+    if isinstance(function, (type, types.BuiltinFunctionType)):
         return _call_builtin(t, function, arguments, keywords)
     wrapped = getattr(function, "__wrapped__", None)
     if type(function).__module__.startswith("darter") and isinstance(wrapped, types.FunctionType):
@@ -58,11 +58,11 @@ def call(t: Tracer, function: Any, arguments: list[Any], keywords: dict[str, Any
         return call_function(t, wrapped, arguments, keywords)
     if isinstance(function, functools.partial):
         return _call_partial(t, function, arguments, keywords)
-    if not is_runtime(function) and hasattr(type(function), "__call__") and hasattr(type(function), "__mro__"):
+    if not is_runtime(function):
         method = _call_operator(t, function)
         if method is not None:
             return call_function(t, method, [function, *arguments], keywords)
-    t.fail(KernelTypeError, f"{kind_of(function)} cannot be called")
+    raise t.error(KernelTypeError, f"{kind_of(function)} cannot be called")
 
 
 def _call_operator(t: Tracer, value: Any) -> Any:
@@ -99,7 +99,7 @@ def _call_builtin(t: Tracer, function: Any, arguments: list[Any], keywords: dict
         return construct(t, function, arguments, keywords)
     if isinstance(function, type) and issubclass(function, BaseException):
         t.fail(UnsupportedSyntaxError, "an exception is made in a raise statement only", found=name)
-    t.fail(
+    raise t.error(
         KernelTypeError,
         f"'{name}' cannot be called in {t.where}",
         found=f"{getattr(function, '__module__', '')}.{name}",
@@ -118,7 +118,8 @@ def _call_bound(t: Tracer, function: BoundMethod, arguments: list[Any], keywords
 
 
 def _call_method_object(t: Tracer, function: types.MethodType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    return call_function(t, function.__func__, [function.__self__, *arguments], keywords)
+    plain: Any = function.__func__
+    return call_function(t, plain, [function.__self__, *arguments], keywords)
 
 
 def _call_kernel(t: Tracer, function: KernelFunction, arguments: list[Any], keywords: dict[str, Any]) -> Any:

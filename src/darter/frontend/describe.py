@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from darter.dtypes import Bool, Int64, ScalarType
-from darter.errors import KernelTypeError, KernelValueError
+from darter.errors import CompileError, KernelTypeError, KernelValueError
 from darter.frontend.operators import default_type
 from darter.frontend.tensors import raw_extent, raw_stride
 from darter.frontend.tracer import Tracer
@@ -73,11 +73,11 @@ def argument_facts(t: Tracer, parameter: ParamPlan, value: Any) -> Descriptor:
             return TypeFacts(value)
         case ParamKind.STRUCT:
             return _struct(t, parameter, value)
-    _refuse(t, parameter, value)
+    raise _refusal(t, parameter, value)
 
 
-def _refuse(t: Tracer, parameter: ParamPlan, value: Any, accepted: str = "") -> NoReturn:
-    t.fail(
+def _refusal(t: Tracer, parameter: ParamPlan, value: Any, accepted: str = "") -> CompileError:
+    return t.error(
         KernelTypeError,
         f"argument '{parameter.name}' of the kernel takes {_WANTED.get(parameter.kind, 'another kind of value')}",
         found=kind_of(value),
@@ -125,7 +125,7 @@ def _pointer(t: Tracer, parameter: ParamPlan, value: Any) -> Descriptor:
     elif isinstance(value, PointerValue):
         dtype, align = value.element, value.align_bytes
     else:
-        _refuse(t, parameter, value)
+        raise _refusal(t, parameter, value)
     if dtype is not parameter.dtype and parameter.dtype is not None:
         t.fail(
             KernelTypeError,
@@ -163,7 +163,7 @@ def _constexpr(t: Tracer, parameter: ParamPlan, value: Any) -> Descriptor:
 def _struct(t: Tracer, parameter: ParamPlan, value: Any) -> Descriptor:
     cls = value.cls if isinstance(value, StructValue) else type(value)
     if parameter.cls is not None and cls is not parameter.cls:
-        _refuse(t, parameter, value, accepted=parameter.cls.__name__)
+        raise _refusal(t, parameter, value, accepted=parameter.cls.__name__)
     return _structure(t, parameter, value)
 
 
@@ -177,7 +177,7 @@ def _structure(t: Tracer, parameter: ParamPlan, value: Any) -> Descriptor:
         names = getattr(cls, "_fields", ()) or tuple(getattr(cls, "__dataclass_fields__", ()))
         values = tuple(getattr(value, name) for name in names)
         if not names:
-            _refuse(t, parameter, value)
+            raise _refusal(t, parameter, value)
     plans = parameter.fields or tuple(ParamPlan(str(i), ParamKind.ANY) for i in range(len(values)))
     if len(plans) != len(values):
         t.fail(
@@ -209,7 +209,7 @@ def _any(t: Tracer, parameter: ParamPlan, value: Any) -> Descriptor:
         return ScalarFacts(default_type(value))
     if isinstance(value, (StructValue, tuple)):
         return _structure(t, parameter, value)
-    t.fail(
+    raise t.error(
         KernelTypeError,
         f"argument '{parameter.name}' of the kernel cannot be passed",
         found=kind_of(value),

@@ -1,4 +1,4 @@
-"""Messages about kernel and launcher code: file, line, column, the source with a caret, what was found and what is accepted."""
+"""Messages about kernel and launcher code: where (with a caret), what was found, what is accepted."""
 
 from __future__ import annotations
 

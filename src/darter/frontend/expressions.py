@@ -287,10 +287,13 @@ def _formatted(t: Tracer, node: ast.JoinedStr) -> Any:
     return FormattedText(tuple(pieces), tuple(operands)) if operands else pieces[0]
 
 
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+
+
 def _format_static(t: Tracer, value: Any, conversion: int, specification: str) -> str:
     if is_runtime(value) or not isinstance(value, (int, float, str, bytes, tuple, list, type, type(None))):
         t.fail(KernelTypeError, "this cannot be formatted", found=kind_of(value), accepted="numbers and strings")
-    shown = {ord("r"): repr, ord("s"): str, ord("a"): ascii}.get(conversion, lambda v: v)(value)
+    shown = _CONVERSIONS[conversion](value) if conversion in _CONVERSIONS else value
     return str(run_native(t, lambda: format(shown, specification), "the f-string"))
 
 

@@ -19,8 +19,8 @@ RESULT = "%result"
 class Frame:
     """A function call, or the scope of a comprehension or nested function inside one.
 
-    ``outer`` is the frame whose names this one sees (nested functions and comprehensions), ``caller`` the frame and node
-    that called it.  Flags of early exits stand among the locals, under names that no code can write.
+    ``outer`` is the frame whose names this one sees (nested functions and comprehensions), ``caller`` the frame and
+    node that called it.  Flags of early exits stand among the locals, under names that no code can write.
     """
 
     __slots__ = ("caller", "function", "index", "local_names", "locals", "locs", "loops", "node", "outer", "source")

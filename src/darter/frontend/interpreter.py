@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,7 +40,7 @@ def execute(t: Tracer, body: Statements) -> Dead:
             if flags:
                 t.at = statement
                 rest = body[position + 1 :]
-                return guarded(t, flags, lambda rest=rest: execute(t, rest), _exit_of(statement))
+                return guarded(t, flags, functools.partial(execute, t, rest), _exit_of(statement))
     return None
 
 
@@ -240,7 +241,7 @@ def _while(t: Tracer, node: ast.While) -> Dead:
         return None
 
     def steps() -> Iterator[Callable[[], None]]:
-        # While the condition is static the loop unrolls; from where it is known at run time only, it is a run-time loop.
+        # While the condition is static the loop unrolls; once it is known at run time only, it is a run-time loop.
         while True:
             known = truth(t, evaluate(t, node.test))
             t.at = node

@@ -1,4 +1,4 @@
-"""Kernels: one is traced per function, facts of its arguments, static values, block and options; equal ones are shared."""
+"""Kernels: one per function, facts of its arguments, static values, block and options; equal ones are shared."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ def built_kernel(
 
 def _options(t: Tracer, call: KernelCall) -> KernelOptions:
     own, launcher = call.kernel.options, t.session.options
-    return dataclasses.replace(
+    options: KernelOptions = dataclasses.replace(
         own,
         fast_math=own.fast_math or launcher.fast_math,
         bounds_check=own.bounds_check or launcher.bounds_check,
     )
+    return options
 
 
 def _tagged(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Loops: run-time loops with their carried values, and loops unrolled at compile time.
 
-What a run-time loop carries is found by tracing its body until the types that enter it are the types that leave it.  The
-body is first traced under the assumption that numbers keep the type they enter with; a Python number enters weak.
+What a run-time loop carries is found by tracing its body until the types that enter it are the types that leave it.
+The body is first traced under the assumption that numbers keep the type they enter with; a Python number enters weak.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def range_loop(
     t: Tracer, node: ast.For, bounds: tuple[Any, Any, Any], run: Callable[[tuple[ast.stmt, ...]], Dead]
 ) -> None:
     """Trace ``for target in range(lower, upper, step)`` as a run-time loop."""
-    lower, upper, step = bounds
+    lower, _, step = bounds
     dtype = _index_type(t, bounds)
     values = tuple(as_value(t, bound, dtype) for bound in bounds)
     target = node.target
@@ -200,7 +200,7 @@ class _Loop:
                 self.t.at = self.node
                 return plan, found
             self.t.at = self.node
-        self.t.fail(
+        raise self.t.error(
             KernelTypeError, "the types that this loop carries do not settle", advice="cast the values before the loop"
         )
 
@@ -375,7 +375,8 @@ class _Loop:
             new = join(old, leaf_type(leaf))
             if new is None:
                 self._refuse(carried, entry, leaf)
-            types.append(new)
+            else:
+                types.append(new)
         if all(new.type == old.type and new.weak == old.weak for new, old in zip(types, carried.types, strict=True)):
             return carried
         return Carried(carried.name, carried.skeleton, carried.entry, types)

@@ -138,7 +138,7 @@ def promote(t: Tracer, a: ScalarType, b: ScalarType, symbol: str) -> ScalarType:
     for one, other in ((a, b), (b, a)):
         if one.kind is Kind.FLOAT or other is Bool:
             return one
-    t.fail(
+    raise t.error(
         KernelTypeError,
         f"operator {symbol} mixes signed and unsigned integers",
         found=f"{a.name} and {b.name}",
@@ -274,7 +274,7 @@ def binary(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
         return _shift(t, symbol, a, b)
     if symbol == "**":
         return power(t, a, b)
-    t.fail(KernelTypeError, f"operator {symbol} is not in the language")
+    raise t.error(KernelTypeError, f"operator {symbol} is not in the language")
 
 
 def arithmetic(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
@@ -478,7 +478,7 @@ def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
                 found=f"{kind_of(a)} and {kind_of(b)}",
                 accepted="numbers",
             )
-        if symbol in ("==", "!=") and type(a).__eq__ is object.__eq__ and type(b).__eq__ is object.__eq__:
+        if symbol in ("==", "!=") and _compares_identity(a) and _compares_identity(b):
             return (a is b) == (symbol == "==")
         return static_compare(t, symbol, native, a, b)
     a, b = strong(t, a), strong(t, b)
@@ -492,12 +492,17 @@ def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
     return DeviceValue(result)
 
 
+def _compares_identity(value: Any) -> bool:
+    equality: Any = type(value).__eq__
+    return equality is object.__eq__
+
+
 def static_compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
     """Compare Python objects whose comparison is not the user's code; frozen dataclasses compare by their fields."""
     for operand in (a, b):
         generated = hasattr(type(operand), "__dataclass_params__")
         if not isinstance(operand, _PURE) and not generated and numpy_scalar(operand) is None:
-            if symbol in ("==", "!=") and type(operand).__eq__ is object.__eq__:
+            if symbol in ("==", "!=") and _compares_identity(operand):
                 continue
             t.fail(
                 KernelTypeError,
@@ -512,7 +517,7 @@ def unary(t: Tracer, symbol: str, value: Any) -> Any:
     """Return ``-v``, ``+v`` or ``~v``."""
     value = strong(t, value)
     if not isinstance(value, DeviceValue):
-        native = {"-": operator.neg, "+": operator.pos, "~": operator.invert}[symbol]
+        native: Any = {"-": operator.neg, "+": operator.pos, "~": operator.invert}[symbol]
         if not isinstance(value, (int, float, complex)):
             t.fail(KernelTypeError, f"operator {symbol} takes a number", found=kind_of(value))
         return run_native(t, lambda: native(value), f"{symbol} of {kind_of(value)}")

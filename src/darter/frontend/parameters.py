@@ -1,4 +1,4 @@
-"""Parameters: a descriptor becomes the value that the body sees; the facts that it may bake in come from nowhere else."""
+"""Parameters: a descriptor becomes the value that the body sees; facts to bake in come from nowhere else."""
 
 from __future__ import annotations
 

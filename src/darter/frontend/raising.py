@@ -1,4 +1,4 @@
-"""``raise`` and ``assert``: in a launcher they are run when it is called; in a kernel they are for compile time only."""
+"""``raise`` and ``assert``: run when a launcher is called; in a kernel, for compile time only."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ def _exception_name(t: Tracer, cls: Any) -> str:
         t.fail(
             KernelTypeError, "raise takes an exception", found=kind_of(cls), accepted="ValueError(...), TypeError(...)"
         )
-    if getattr(builtins, cls.__name__, None) is cls or getattr(errors, cls.__name__, None) is cls:
-        return cls.__name__
-    t.fail(
+    name = str(cls.__name__)
+    if getattr(builtins, name, None) is cls or getattr(errors, name, None) is cls:
+        return name
+    raise t.error(
         KernelTypeError,
-        f"{cls.__name__} cannot be raised by compiled code",
+        f"{name} cannot be raised by compiled code",
         accepted="Python's own exceptions and those of darter.errors",
     )
 

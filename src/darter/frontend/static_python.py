@@ -96,7 +96,7 @@ def iterate(t: Tracer, value: Any) -> list[Any]:
         return list(t.recorder.items(value))
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return [t.recorder.attribute(value, name) for name in value._member_names_]
-    t.fail(
+    raise t.error(
         KernelTypeError,
         "this has no items that are known at compile time",
         found=kind_of(value),
@@ -114,7 +114,7 @@ def length(t: Tracer, value: Any) -> int:
         return len(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
         return t.recorder.length(value)
-    t.fail(
+    raise t.error(
         KernelTypeError, "this has no length", found=kind_of(value), accepted="tuples, lists, dicts, strings, arrays"
     )
 
@@ -144,7 +144,7 @@ def item(t: Tracer, container: Any, key: Any) -> Any:
         return run_native(t, lambda: container.values[key], f"indexing a {container.cls.__name__}")
     if isinstance(container, (tuple, list, dict)):
         return run_native(t, lambda: t.recorder.item(container, key), f"indexing {kind_of(container)}")
-    t.fail(KernelTypeError, "this cannot be indexed", found=kind_of(container))
+    raise t.error(KernelTypeError, "this cannot be indexed", found=kind_of(container))
 
 
 def contains(t: Tracer, container: Any, value: Any) -> bool:
@@ -157,7 +157,7 @@ def contains(t: Tracer, container: Any, value: Any) -> bool:
         if isinstance(container, tuple) and is_runtime(container):
             t.fail(KernelTypeError, "'in' takes a container of static values", found="run-time items")
         return bool(run_native(t, lambda: t.recorder.contains(container, value), "in"))
-    t.fail(KernelTypeError, "'in' takes a static container", found=kind_of(container))
+    raise t.error(KernelTypeError, "'in' takes a static container", found=kind_of(container))
 
 
 def call_native(

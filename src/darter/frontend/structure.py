@@ -1,7 +1,7 @@
 """Values taken apart into leaves, so that conditions merge them and loops carry them.
 
-A leaf is a number or a pointer; around leaves stand tuples, lists and structs.  Everything else is static and must be the
-same on all paths.
+A leaf is a number or a pointer; around leaves stand tuples, lists and structs.  Everything else is static and must be
+the same on all paths.
 """
 
 from __future__ import annotations

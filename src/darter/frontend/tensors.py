@@ -1,7 +1,7 @@
 """Tensors as parameters: extents, strides, and the address of an element.
 
-In a kernel the pointer, the extents and the strides become parameters when they are first used; narrow ones (every offset
-under 2³⁰ bytes) travel as i32 and addresses are computed in i32.  What code sees is Int64 either way.
+In a kernel the pointer, the extents and the strides become parameters when they are first used; narrow ones (every
+offset under 2³⁰ bytes) travel as i32 and addresses are computed in i32.  What code sees is Int64 either way.
 """
 
 from __future__ import annotations

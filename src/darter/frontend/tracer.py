@@ -23,7 +23,7 @@ class Recorder(Protocol):
     """What the front end needs of ``capture.recorder.Recorder``: every Python read goes through it."""
 
     def name(self, function: Any, name: str) -> Any:
-        """Return what ``name`` means in ``function``: closure, then globals, then builtins; ``LookupError`` if unbound."""
+        """Return what ``name`` is: closure, then globals, then builtins; ``LookupError`` if unbound."""
 
     def attribute(self, obj: Any, name: str) -> Any:
         """Return an attribute of a module, class or plain instance."""

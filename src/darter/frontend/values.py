@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class DeviceValue:
     """A scalar known at run time.
 
-    ``weak``: it stands for a Python number that a loop carries and whose type is still being found; like a Python number
-    it takes the type of what it meets.  ``multiple``: an integer known to divide the value (1: nothing known).
+    ``weak``: it stands for a Python number that a loop carries and whose type is still being found; like a Python
+    number it takes the type of what it meets.  ``multiple``: an integer known to divide the value (1: nothing known).
     """
 
     __slots__ = ("multiple", "value", "weak")
@@ -79,7 +79,7 @@ class TensorValue:
 
 
 class SharedArray:
-    """Shared memory of the block: a pointer with static extents, row-major; ``shape`` None: a dynamic number of elements."""
+    """Shared memory of the block: row-major with static extents; ``shape`` None: a dynamic number of elements."""
 
     __slots__ = ("name", "pointer", "shape")
 
@@ -95,7 +95,7 @@ class SharedArray:
 
 
 class RegisterArray:
-    """A fixed number of values of one type that live in registers, indexed statically; mutable, compared by identity."""
+    """A fixed number of values of one type in registers, indexed statically; mutable, compared by identity."""
 
     __slots__ = ("dtype", "items", "serial")
 
