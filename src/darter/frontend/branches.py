@@ -330,4 +330,6 @@ def guarded(t: Tracer, flags: list[str], rest: Callable[[], Dead], why: str) -> 
 
     exited = "return" if flags == [RETURNED] else "loop"
     _, dead = branch(t, negate(t, taken), goes_on, lambda: (None, None), why, exited)
+    if dead == "return":
+        frame.locals[RETURNED] = True
     return dead

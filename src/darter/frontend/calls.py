@@ -12,7 +12,7 @@ from typing import Any
 from darter.dtypes import ScalarType
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.builtin_calls import BUILTINS
-from darter.frontend.frame import RESULT, RETURNED, Frame, local_names
+from darter.frontend.frame import RESULT, Frame, local_names
 from darter.frontend.intrinsics import INTRINSICS, SPECIAL, cast_call
 from darter.frontend.methods import call_method
 from darter.frontend.names import recorded
@@ -192,18 +192,19 @@ def run_frame(t: Tracer, frame: Frame, node: Any) -> Any:
     try:
         if isinstance(node, ast.Lambda):
             return t.evaluate(node.body)
-        t.execute(tuple(node.body))
-        return _result(t, frame, node)
+        dead = t.execute(tuple(node.body))
+        return _result(t, frame, node, ends=dead is None)
     finally:
         t.frame, t.at = outer, at
         t.depth -= 1
 
 
-def _result(t: Tracer, frame: Frame, node: Any) -> Any:
+def _result(t: Tracer, frame: Frame, node: Any, *, ends: bool) -> Any:
+    """Return what the function returned; ``ends`` says that some path reaches the end of its body."""
     result = frame.locals[RESULT]
     if result is UNSET:
         return None
-    if isinstance(frame.locals[RETURNED], DeviceValue) and result is not None:
+    if ends and result is not None:
         t.at = node.body[-1]
         t.fail(
             KernelTypeError,

@@ -25,7 +25,7 @@ from darter.frontend.values import (
     is_runtime,
     kind_of,
 )
-from darter.ir.nodes import Launch, LaunchOptions, Raise, Value
+from darter.ir.nodes import Cast, Launch, LaunchOptions, Raise, Type, Value
 from darter.signature.binder import bind
 from darter.signature.descriptor import Descriptor
 from darter.signature.plan import ParamPlan, SignaturePlan
@@ -69,7 +69,8 @@ def launch(t: Tracer, call: KernelCall, arguments: list[Any], keywords: dict[str
     _check_contracts(t, plan, bound)
     facts = tuple(argument.facts for argument in bound)
     kernel = built_kernel(t, call, plan, facts, block)
-    values = tuple(_slot_value(t, bound, key) for key in kernel.slots)
+    types = [parameter.type for parameter in t.session.kernels[kernel.index].parameters]
+    values = tuple(_slot_value(t, bound, key, type) for key, type in zip(kernel.slots, types, strict=True))
     _mark_written(t, kernel, bound)
     t.emit(Launch(kernel.index, values, grid, shared, options))
 
@@ -241,7 +242,7 @@ def _check_contracts(t: Tracer, plan: SignaturePlan, bound: list[Argument]) -> N
             check_dims(t, parameter, argument.value, names, raise_if)
 
 
-def _slot_value(t: Tracer, bound: list[Argument], key: tuple[Any, ...]) -> Value:
+def _slot_value(t: Tracer, bound: list[Argument], key: tuple[Any, ...], type: Type) -> Value:
     """Return the launcher's value for one parameter of the built kernel."""
     path, component, axis = key
     value = bound[path[0]].value
@@ -252,7 +253,21 @@ def _slot_value(t: Tracer, bound: list[Argument], key: tuple[Any, ...]) -> Value
     if component == POINTER:
         return pointer(t, value) if isinstance(value, TensorValue) else value.value
     found = raw_extent(t, value, axis) if component == EXTENT else raw_stride(t, value, axis)
-    return t.const(Int64, found) if isinstance(found, int) else found
+    return t.const(Int64, found) if isinstance(found, int) else _narrowed(t, found, type)
+
+
+def _narrowed(t: Tracer, value: Value, type: Type) -> Value:
+    """Return an extent or stride as the kernel takes it.
+
+    The cast has no position: it is the compiler's own, and costs a launch program nothing.
+    """
+    if value.type is type:
+        return value
+    key = (value, type)
+    if key not in t.cached:
+        t.cached[key] = Value(type, value.hint)
+        t.prologue.append(Cast(t.cached[key], value))
+    return t.cached[key]
 
 
 def _scalar_slot(t: Tracer, value: Any) -> Value:
