@@ -172,6 +172,10 @@ class LaneAlgebra:
             return uniform(type, max(Level.BLOCK_UNIFORM, *(operand.level for operand in operands)))
         return varying(type)
 
+    def proven_exact(self, x: Facts) -> Facts:
+        """Return ``x`` with ``exact`` set where the base's divisor leaves room for all lanes."""
+        return replace(x, exact=True) if self._is_exact(x) else x
+
     def _reach(self, x: Facts) -> int | None:
         """Return how far the last lane is from the base, where lanes count upwards."""
         return x.stride * self._last_lane if x.stride is not None and x.stride >= 0 else None

@@ -83,9 +83,7 @@ class _Analysis:
         self._one_warp = kernel.threads <= kernel.warp_size
 
     def set(self, value: n.Value, facts: Facts) -> None:
-        if self._one_warp and facts.level is Level.WARP_UNIFORM:
-            facts = as_level(facts, Level.BLOCK_UNIFORM)
-        self.facts[value] = facts
+        self.facts[value] = self._settled(facts)
 
     def block(self, block: n.Block) -> None:
         for node in block.nodes:
@@ -214,10 +212,10 @@ class _Analysis:
         return after
 
     def _settled(self, facts: Facts) -> Facts:
-        """Return ``facts`` as :meth:`set` would store them, so that comparing finds the fixed point."""
+        """Return ``facts`` in the form that is stored: the block of one warp agrees as its warp does."""
         if self._one_warp and facts.level is Level.WARP_UNIFORM:
             return as_level(facts, Level.BLOCK_UNIFORM)
-        return facts
+        return facts if facts.exact else self._algebra.proven_exact(facts)
 
 
 def _constant(result: n.Value, value: bool | int | float) -> Facts:

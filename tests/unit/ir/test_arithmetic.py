@@ -143,3 +143,8 @@ def test_functions_are_those_of_mathematics(op: n.MathOp, dtype: dt.ScalarType) 
     found = arithmetic.math_function(op, operands, dtype)
     assert found.dtype == x.dtype
     np.testing.assert_allclose(found, [function(point) for point in points], rtol=3e-7)
+
+
+def test_fma_of_doubles_overflows_to_infinity() -> None:
+    big = np.array([1e308, -1e308])
+    assert arithmetic.fma(big, np.array([10.0, 10.0]), np.zeros(2), dt.Float64).tolist() == [math.inf, -math.inf]

@@ -1,0 +1,169 @@
+"""A generated kernel with the memory that it runs on: buffers by role and dtype, filled from a seed, compared by bits."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from darter import dtypes as dt
+from darter.ir import nodes as n, numbers
+from darter.ir.builder import pointer_type
+
+EXACT = (n.MathOp.SQRT, n.MathOp.FLOOR, n.MathOp.CEIL, n.MathOp.TRUNC, n.MathOp.RINT)
+INPUT_ELEMENTS = 256
+_ALIGN_BYTES = 64
+
+
+class Role(enum.Enum):
+    """What a buffer is for; ``INEXACT`` ones hold results that are compared by ulps."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    ATOMIC = "atomic"
+    INEXACT = "inexact"
+
+
+@dataclass(slots=True)
+class Plan:
+    """The parameters that a kernel under construction has so far, and how many elements each buffer holds."""
+
+    shared_bytes: int = 0
+    _parameters: list[n.Value] = field(default_factory=list)
+    buffers: dict[tuple[Role, dt.ScalarType], int] = field(default_factory=dict)
+    words: list[tuple[Role, dt.ScalarType] | int] = field(default_factory=list)
+    functions: list[tuple[dt.ScalarType, int, int, n.MathOp]] = field(default_factory=list)
+    _pointers: dict[tuple[Role, dt.ScalarType], n.Value] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[n.Value, ...]:
+        return tuple(self._parameters)
+
+    def scalar(self, dtype: dt.ScalarType, value: bool | int | float) -> n.Value:
+        """Return a new scalar parameter that a launch gives ``value``."""
+        self.words.append(numbers.register_word(numbers.constant(value, dtype, 1), 0))
+        self._parameters.append(n.Value(dtype, f"scalar_{dtype.name}"))
+        return self._parameters[-1]
+
+    def input(self, dtype: dt.ScalarType) -> n.Value:
+        """Return the pointer to the input elements of ``dtype``."""
+        return self._buffer(Role.INPUT, dtype, INPUT_ELEMENTS)[0]
+
+    def slot(self, dtype: dt.ScalarType, role: Role, count: int) -> tuple[n.Value, int]:
+        """Return a pointer and the number of the first of ``count`` elements behind it that nobody else has."""
+        return self._buffer(role, dtype, count)
+
+    def _buffer(self, role: Role, dtype: dt.ScalarType, count: int) -> tuple[n.Value, int]:
+        key = (role, dtype)
+        start = self.buffers.get(key, 0)
+        if role is not Role.INPUT or start == 0:
+            self.buffers[key] = start + count
+        if key not in self._pointers:
+            self._pointers[key] = n.Value(pointer_type(dtype), f"{role.value}_{dtype.name}")
+            self._parameters.append(self._pointers[key])
+            self.words.append(key)
+        return self._pointers[key], start
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedKernel:
+    """A kernel, its buffers, and the grid to launch it on."""
+
+    kernel: n.Kernel
+    plan: Plan
+    grid: tuple[int, int, int]
+    everyone: int
+
+
+class Memory:
+    """Buffers of one run, aligned to 64 bytes, the same for the same seed."""
+
+    def __init__(self, generated: GeneratedKernel, seed: int) -> None:
+        self.plan = generated.plan
+        self.arrays = {key: _filled(*key, count, seed) for key, count in self.plan.buffers.items()}
+
+    def words(self) -> list[int]:
+        """Return the register words of a launch."""
+        return [word if isinstance(word, int) else self.arrays[word].ctypes.data for word in self.plan.words]
+
+
+def _filled(role: Role, dtype: dt.ScalarType, count: int, seed: int) -> np.ndarray:
+    array = _aligned(count, numbers.storage(dtype))
+    if role in (Role.OUTPUT, Role.INEXACT):
+        array.view(np.uint8)[:] = 0x5A if dtype is not dt.Bool else 0
+        return array
+    if role is Role.ATOMIC:
+        array[:] = 0
+        return array
+    random = np.random.default_rng([seed, dtype.code])
+    if dtype is dt.Bool:
+        array[:] = random.random(count) < 0.5
+        return array
+    bits = random.integers(0, 256, count * dtype.size_bytes, np.uint8).view(f"u{dtype.size_bytes}")
+    array[:] = bits.view(array.dtype)
+    plain = random.random(count) < 0.6
+    small = random.integers(-20 if dtype.is_signed else 0, 100, count)
+    ordinary = small / 4 if dtype.is_float else small
+    array[plain] = numbers.narrow(ordinary[plain], dtype) if dtype.is_float else ordinary[plain].astype(array.dtype)
+    return array
+
+
+def _aligned(count: int, kind: np.dtype) -> np.ndarray:
+    size = count * kind.itemsize
+    raw = np.zeros(size + _ALIGN_BYTES, np.uint8)
+    start = -raw.ctypes.data % _ALIGN_BYTES
+    return raw[start : start + size].view(kind)
+
+
+def differences(reference: Memory, other: Memory, ulps: dict[n.MathOp, int]) -> list[str]:
+    """Return a line for each place where two runs left different values; NaN equals NaN."""
+    lines: list[str] = []
+    for (role, dtype), expected in reference.arrays.items():
+        found = other.arrays[role, dtype]
+        if role is Role.INEXACT:
+            lines += _beyond_ulps(reference.plan, dtype, expected, found, ulps)
+            continue
+        wrong = expected.view(f"u{dtype.size_bytes}") != found.view(f"u{dtype.size_bytes}")
+        if dtype.is_float:
+            wide = [numbers.widen(side, dtype) for side in (expected, found)]
+            wrong &= ~(np.isnan(wide[0]) & np.isnan(wide[1]))
+        lines += [
+            f"{role.value}_{dtype.name}[{place}]: interpreter {_shown(expected, dtype, place)}, "
+            f"compiled {_shown(found, dtype, place)}"
+            for place in np.flatnonzero(wrong)[:4]
+        ]
+    return lines
+
+
+def _shown(array: np.ndarray, dtype: dt.ScalarType, place: int) -> str:
+    one = array[place : place + 1]
+    value = numbers.widen(one, dtype)[0] if dtype.is_float else one[0]
+    return f"{value!s} ({numbers.register_word(one, 0):#x})"
+
+
+def ulps_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return how many floats of their type lie between ``a`` and ``b``; 0 where both are NaN."""
+    kind = np.int32 if a.dtype == np.float32 else np.int64
+    ordered = []
+    for side in (a, b):
+        bits = side.view(kind).astype(np.int64)
+        ordered.append(np.where(bits < 0, np.int64(np.iinfo(kind).min) - bits, bits).astype(np.float64))
+    apart = np.abs(ordered[0] - ordered[1])
+    return np.where(np.isnan(a) | np.isnan(b), np.where(np.isnan(a) == np.isnan(b), 0, np.inf), apart)
+
+
+def _beyond_ulps(
+    plan: Plan, dtype: dt.ScalarType, expected: np.ndarray, found: np.ndarray, ulps: dict[n.MathOp, int]
+) -> Sequence[str]:
+    lines = []
+    for kind, start, count, op in plan.functions:
+        if kind is dtype:
+            apart = ulps_apart(expected[start : start + count], found[start : start + count])
+            worst = int(np.argmax(apart))
+            if apart[worst] > ulps[op]:
+                place = start + worst
+                sides = f"interpreter {_shown(expected, dtype, place)}, compiled {_shown(found, dtype, place)}"
+                lines.append(f"{op.value} of {dtype.name} is {apart[worst]:.0f} ulps off: {sides}")
+    return lines
