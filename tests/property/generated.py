@@ -1,4 +1,4 @@
-"""A generated kernel with the memory that it runs on: buffers by role and dtype, filled from a seed, compared by bits."""
+"""A generated kernel and the memory it runs on: buffers by role and dtype, filled from a seed, compared by bits."""
 
 from __future__ import annotations
 
