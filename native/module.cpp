@@ -12,6 +12,7 @@
 #include "jit_function.hpp"
 #include "kernel_handle.hpp"
 #include "object_loader.hpp"
+#include "python_kernel.hpp"
 
 namespace {
 
@@ -31,6 +32,7 @@ constexpr Register PARTS[] = {
     darter::register_cpu_runner,
     darter::register_cpu_kernel,
     darter::register_driver_cuda,
+    darter::register_python_kernel,
     darter::register_call_state,
     darter::register_cpu_features,
     darter::register_bound_function,

@@ -60,10 +60,7 @@ PyType_Slot python_kernel_slots[] = {
 };
 
 PyType_Spec python_kernel_spec = {
-    "darter._native.PythonKernel",
-    sizeof(KernelHandle),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    "darter._native.PythonKernel", sizeof(KernelHandle), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     python_kernel_slots,
 };
 

@@ -66,6 +66,18 @@ class CpuKernel(KernelHandle):
         messages: Sequence[tuple[bool, Sequence[str], Sequence[int]]],
     ) -> CpuKernel: ...
 
+class PythonKernel(KernelHandle):
+    """A kernel that ``function(words, grid, shared_bytes)`` runs; the words are 64-bit, one per parameter."""
+
+    def __new__(
+        cls,
+        function: Callable[[tuple[int, ...], tuple[int, int, int], int], None],
+        name: str,
+        parameter_count: int,
+        block: tuple[int, int, int],
+        message_count: int,
+    ) -> PythonKernel: ...
+
 class CallState:
     """A loaded launch program, ready to run for one key; it keeps kernels, code and ``owner`` alive.
 

@@ -105,6 +105,10 @@ class DeviceAssertError(DarterError, AssertionError):
     """A ``dt.assert_`` or a bounds check failed on the device."""
 
 
+class KernelCheckError(DarterError, RuntimeError):
+    """The interpreter found a race, a read of unwritten shared memory, an access out of bounds or divergent flow."""
+
+
 class CodegenError(DarterError, RuntimeError):
     """Generated code broke a rule of the code generator: a defect of darter, please report it."""
 

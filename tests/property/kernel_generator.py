@@ -120,8 +120,8 @@ class KernelGenerator:
     def generate(self) -> GeneratedKernel:
         self._prologue()
         self.statements(self.size, Flow(True, True, 0))
-        for dtype in self.types:
-            self.store(dtype)
+        for dtype in dt.ALL:
+            self._store_all(dtype)
         kernel = n.Kernel("generated", self.plan.parameters, self.b.block, self.block, self.warp_size)
         return GeneratedKernel(kernel, self.plan, self.grid, self.everyone)
 
@@ -151,6 +151,14 @@ class KernelGenerator:
             self.shared.setdefault(dtype, b.dynamic_shared(dtype))
         for dtype in self.types:
             self.note(b.load(self.plan.input(dtype), self.near_thread(INPUT_ELEMENTS - 1)))
+
+    def _store_all(self, dtype: dt.ScalarType) -> None:
+        """Store every value of ``dtype`` that the kernel ends with: what is not stored is not compared."""
+        known = [value for value in self.values[0] if value.type is dtype]
+        while known:
+            width = max(width for width in (1, 2, 4, 8, 16) if width <= len(known))
+            self.store_value(*known[:width])
+            known = known[width:]
 
     def statements(self, count: int, flow: Flow) -> None:
         """Append about ``count`` statements, those inside loops and conditions included."""
@@ -183,6 +191,8 @@ class KernelGenerator:
         self.values.append(list(given))
         self.agreed.append([])
         self.statements(count, flow)
+        if self.values[-1] and self.random.random() < 0.7:
+            self.store_value(self.values[-1][-1])
         result = [self.pick(dtype) for dtype in yields]
         self.values.pop()
         self.agreed.pop()
@@ -279,19 +289,10 @@ class KernelGenerator:
     # -- expressions --------------------------------------------------------------------------------------------------
 
     def expression(self) -> None:
-        kinds = [
-            self.unary,
-            self.binary,
-            self.binary,
-            self.binary,
-            self.compare,
-            self.select,
-            self.cast,
-            self.cast,
-            self.bitcast,
-        ]
-        kinds += [self.fma, self.exact_math, self.agreed_expression]
-        self.note(self.random.choice(kinds)())
+        kinds = [self.unary, self.binary, self.binary, self.binary, self.binary, self.compare, self.select]
+        kinds += [self.cast, self.cast, self.bitcast, self.fma, self.exact_math, self.agreed_expression]
+        for _ in range(self.random.randint(1, 4)):
+            self.note(self.random.choice(kinds)())
 
     def unary(self) -> n.Value:
         dtype = self.arithmetic_type()
