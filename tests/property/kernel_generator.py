@@ -10,12 +10,11 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from tests.property.generated import EXACT, INPUT_ELEMENTS, GeneratedKernel, Plan, Role
-
 from darter import dtypes as dt
 from darter.ir import nodes as n
 from darter.ir.builder import Builder
 from darter.ir.typing_rules import accepts_atomic, accepts_binary, accepts_shuffle, accepts_unary
+from tests.property.generated import EXACT, INPUT_ELEMENTS, GeneratedKernel, Plan, Role
 
 _BLOCKS = (
     (32, 1, 1), (64, 1, 1), (96, 1, 1), (40, 1, 1), (33, 1, 1), (128, 1, 1), (1, 1, 1),

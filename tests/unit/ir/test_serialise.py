@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from tests.property.kernel_generator import generate
 
 from darter.errors import ArtifactError
 from darter.ir import nodes as n
 from darter.ir.printer import print_kernel
 from darter.ir.serialise import kernels_from_bytes, kernels_to_bytes
 from darter.ir.verify import verify_kernel
+from tests.property.kernel_generator import generate
 
 
 def _kernels() -> list[n.Kernel]:
