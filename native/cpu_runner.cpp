@@ -21,7 +21,7 @@ constexpr double kInlineNs = 25e3;
 // Below this waking a team costs as much as it saves.
 constexpr double kParallelNs = 50e3;
 // A thread takes at least this much work at a time.
-constexpr double kChunkNs = 10e3;
+constexpr double kTurnNs = 10e3;
 // Grids of fewer threads are so quick that looking at the clock shows; they are measured once in kSampleEvery launches.
 constexpr int64_t kSmallGrid = 4096;
 constexpr uint32_t kSampleEvery = 16;
@@ -95,9 +95,34 @@ bool run_here(const CpuJob& job, int64_t blocks) {
   return true;
 }
 
+// Blocks that no thread has taken yet. A thread takes a share of what is left, so that few turns serve a huge grid and
+// the last ones are small enough for all threads to end together.
+class BlockQueue {
+ public:
+  BlockQueue(int64_t blocks, int64_t threads, int64_t smallest)
+      : blocks_(blocks), shares_(threads * 4), smallest_(smallest) {}
+
+  // The next blocks, [*begin, *end); false when there are none.
+  bool take(int64_t* begin, int64_t* end) {
+    int64_t first = next_.load(std::memory_order_relaxed);
+    do {
+      if (first >= blocks_) return false;
+      const int64_t left = blocks_ - first;
+      *end = first + std::min(left, std::max(smallest_, left / shares_));
+    } while (!next_.compare_exchange_weak(first, *end, std::memory_order_relaxed));
+    *begin = first;
+    return true;
+  }
+
+ private:
+  std::atomic<int64_t> next_{0};
+  const int64_t blocks_;
+  const int64_t shares_;
+  const int64_t smallest_;
+};
+
 // Runs the blocks on a team; *busy_ns is the time spent in the kernel, summed over the threads.
-bool run_on_team(const CpuJob& job, int64_t blocks, int threads, int64_t chunk, double* busy_ns) {
-  std::atomic<int64_t> next{0};
+bool run_on_team(const CpuJob& job, BlockQueue* queue, int threads, double* busy_ns) {
   std::atomic<bool> failed{false};
   double busy = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : busy)
@@ -105,10 +130,10 @@ bool run_on_team(const CpuJob& job, int64_t blocks, int threads, int64_t chunk, 
     uint8_t* scratch = scratch_for(job);
     if (scratch == nullptr) failed.store(true, std::memory_order_relaxed);
     const double start = now_ns();
-    while (!failed.load(std::memory_order_relaxed)) {
-      const int64_t begin = next.fetch_add(chunk, std::memory_order_relaxed);
-      if (begin >= blocks) break;
-      job.entry(job.params, &job.launch, begin, std::min(begin + chunk, blocks), scratch);
+    int64_t begin = 0;
+    int64_t end = 0;
+    while (!failed.load(std::memory_order_relaxed) && queue->take(&begin, &end)) {
+      job.entry(job.params, &job.launch, begin, end, scratch);
     }
     busy += now_ns() - start;
   }
@@ -121,12 +146,13 @@ bool run_long(const CpuJob& job, int64_t blocks, double cost_ns, double* busy_ns
   const bool alone = blocks == 1 || g_forked.load(std::memory_order_relaxed) || omp_in_parallel() != 0;
   const bool worth_it = cost_ns < 0 ? blocks * job.threads_per_block >= kSmallGrid : cost_ns >= kParallelNs;
   if (!alone && worth_it) {
-    int64_t chunk = 1;
-    const int64_t threads = cpu_threads();
-    if (cost_ns > 0) chunk = static_cast<int64_t>(kChunkNs / cost_ns * static_cast<double>(blocks));
-    chunk = std::clamp<int64_t>(chunk, 1, std::max<int64_t>(1, blocks / (threads * 4)));
-    const int64_t team = std::min(threads, (blocks + chunk - 1) / chunk);
-    if (team > 1) return run_on_team(job, blocks, static_cast<int>(team), chunk, busy_ns);
+    const double blocks_per_turn = cost_ns > 0 ? kTurnNs / cost_ns * static_cast<double>(blocks) : 1;
+    const int64_t smallest = std::max<int64_t>(1, static_cast<int64_t>(blocks_per_turn));
+    const int64_t threads = std::min<int64_t>(cpu_threads(), (blocks + smallest - 1) / smallest);
+    if (threads > 1) {
+      BlockQueue queue(blocks, threads, smallest);
+      return run_on_team(job, &queue, static_cast<int>(threads), busy_ns);
+    }
   }
   const double start = now_ns();
   const bool done = run_here(job, blocks);
