@@ -8,7 +8,8 @@
 namespace darter {
 
 inline bool register_driver_cuda(PyObject* module) {
-  return cuda::register_cuda_context(module) && cuda::register_cuda_module(module) && cuda::register_cuda_kernel(module);
+  return cuda::register_cuda_context(module) && cuda::register_cuda_module(module) &&
+         cuda::register_cuda_kernel(module);
 }
 
 }  // namespace darter

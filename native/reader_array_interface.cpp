@@ -11,7 +11,9 @@ namespace {
 Dtype dtype_of_typestr(PyObject* typestr) {
   const char* text = typestr != nullptr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8(typestr) : nullptr;
   if (text == nullptr || std::strlen(text) < 3 || text[0] == '>') return kNoDtype;
-  const int bytes = std::atoi(text + 2);
+  const long size = std::strtol(text + 2, nullptr, 10);
+  if (size < 1 || size > 64) return kNoDtype;
+  const int bytes = static_cast<int>(size);
   switch (text[1]) {
     case 'b':
       return dtype_of_dlpack(6, bytes * 8, 1);

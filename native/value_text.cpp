@@ -60,7 +60,7 @@ std::string message_text(const std::vector<std::string>& pieces, const std::vect
   }
   const size_t shown = pieces.empty() ? 0 : pieces.size() - 1;
   for (size_t i = shown; i < values.size(); ++i) text += (i == shown ? " (" : ", ") + values[i];
-  if (values.size() > shown) text += ")";
+  if (values.size() > shown) text += ')';
   return text;
 }
 
