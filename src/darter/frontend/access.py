@@ -141,7 +141,7 @@ def stored_value(t: Tracer, value: Any, dtype: ScalarType) -> Value:
             return t.cast(value.value, dtype)
         t.fail(
             KernelTypeError,
-            f"a {value.dtype.name} value is stored to memory of {dtype.name}",
+            f"{kind_of(value)} is stored to memory of {dtype.name}",
             found=value.dtype.name,
             accepted=dtype.name,
             advice=f"cast it: dt.{dtype.__name__}(v)",

@@ -42,8 +42,10 @@ _METHODS: dict[type, frozenset[str]] = {
     KernelList: frozenset({"append", "extend", "insert", "pop", "copy", "index", "count", "reverse", "clear"}),
     KernelDict: frozenset({"get", "keys", "values", "items", "copy", "pop", "setdefault", "update"}),
     KernelCall: frozenset({"launch"}),
-    dict: frozenset({"get", "keys", "values", "items"}),
-    list: frozenset({"index", "count", "copy"}),
+    dict: frozenset({"get", "keys", "values", "items", "copy", "pop", "setdefault", "update", "clear", "popitem"}),
+    list: frozenset(
+        {"append", "extend", "insert", "pop", "copy", "index", "count", "reverse", "clear", "sort", "remove"}
+    ),
 }
 
 

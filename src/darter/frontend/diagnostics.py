@@ -25,12 +25,21 @@ def located(
     lines.extend(f"  {label}: {text}" for label, text in (("found", found), ("accepted", accepted)) if text)
     if advice:
         lines.append(f"  {advice}")
+    lines.extend(_callers(frame))
+    return cls("\n".join(lines))
+
+
+def _callers(frame: Frame) -> list[str]:
+    """Return the calls that led to ``frame``, innermost first, a recursion once."""
+    lines: list[str] = []
     caller = frame.caller
     while caller is not None:
         outer, call = caller
-        lines.append(f"  called from {place(outer, call)}: {_line(outer, call).strip()}")
+        line = f"  called from {place(outer, call)}: {_line(outer, call).strip()}"
+        if not lines or lines[-1] != line:
+            lines.append(line)
         caller = outer.caller
-    return cls("\n".join(lines))
+    return lines
 
 
 def place(frame: Frame, node: ast.AST) -> str:

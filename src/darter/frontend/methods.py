@@ -20,7 +20,9 @@ from darter.frontend.values import (
     kind_of,
 )
 
-_MUTATING = frozenset({"append", "extend", "insert", "pop", "reverse", "clear", "setdefault", "update"})
+_MUTATING = frozenset(
+    {"append", "extend", "insert", "pop", "popitem", "remove", "reverse", "sort", "clear", "setdefault", "update"}
+)
 
 
 def call_method(t: Tracer, instance: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -31,9 +33,9 @@ def call_method(t: Tracer, instance: Any, name: str, arguments: list[Any], keywo
         return RegisterArray(instance.dtype, list(instance.items), t.next_serial())
     if isinstance(instance, KernelCall):
         return t.launch(instance, arguments, keywords)
+    if isinstance(instance, (list, dict)) and name in _MUTATING:
+        check_mutable(t, instance)
     if isinstance(instance, (KernelList, KernelDict)):
-        if name in _MUTATING:
-            check_mutable(t, instance)
         result = run_native(
             t, lambda: getattr(instance, name)(*arguments, **keywords), f"{name} of {kind_of(instance)}"
         )

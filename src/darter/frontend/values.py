@@ -212,7 +212,7 @@ def kind_of(value: Any) -> str:
     """Return what a user calls ``value``, for messages."""
     match value:
         case DeviceValue():
-            return f"a {value.dtype.name} value" if not value.weak else "a number carried by a loop"
+            return f"{_with_article(value.dtype.name)} value" if not value.weak else "a number carried by a loop"
         case PointerValue():
             return f"a pointer to {value.element.name}"
         case TensorValue():
@@ -243,6 +243,11 @@ def kind_of(value: Any) -> str:
             return f"the static {type(value).__name__} {value!r:.60}"
         case _:
             return f"a static {type(value).__name__}"
+
+
+def _with_article(name: str) -> str:
+    """Return a scalar type's name as it is read: an i32, an f32, a u8, a bool."""
+    return f"{'an' if name[0] in 'ief' else 'a'} {name}"
 
 
 def is_runtime(value: Any) -> bool:

@@ -27,7 +27,9 @@ class Raised(Exception):
     """A launcher's ``raise``: the exception's name and the message."""
 
 
-def traced(function: Any, *arguments: Any, options: n.KernelOptions | None = None, owner: type | None = None) -> n.Module:
+def traced(
+    function: Any, *arguments: Any, options: n.KernelOptions | None = None, owner: type | None = None
+) -> n.Module:
     """Return the verified module of a launcher for these arguments."""
     module, _ = _traced(function, arguments, options, owner)
     return module

@@ -187,9 +187,9 @@ def test_nested_loops_lists_and_structs_are_carried():
         pair = (0, Float32(1))
         acc = [Float32(0), Float32(0)]
         for i in range(3):
-            for j in range(t):
+            for _ in range(t):
                 pair = (pair[0] + 1, pair[1] * 1.5)
-                acc = [a + v for a, v in zip(acc, (x[i], 1.0))]
+                acc = [a + v for a, v in zip(acc, (x[i], 1.0), strict=True)]
         out[t] = pair[0] + pair[1] + acc[0] + acc[1]
 
     x, out = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
