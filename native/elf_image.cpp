@@ -21,6 +21,9 @@ constexpr uint64_t kMaxImageBytes = 256U << 20;
 constexpr uint8_t kStub[kStubBytes] = {0xFF, 0x25, 0x02, 0x00, 0x00, 0x00, 0x0F, 0x0B};  // jmp *2(%rip); ud2; address
 constexpr size_t kStubAddress = 8;
 
+// Assemblers list it wherever code goes through the table of addresses; no accepted relocation refers to it.
+constexpr const char* kGotSymbol = "_GLOBAL_OFFSET_TABLE_";
+
 uint64_t round_up(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
 }  // namespace
@@ -64,6 +67,7 @@ class ElfLoader {
     for (size_t i = 1; i < object_.symbols.size(); ++i) {
       const ElfSymbol& symbol = object_.symbols[i];
       if (symbol.defined) continue;
+      if (symbol.name == kGotSymbol) continue;
       const auto found = imports_.find(symbol.name);
       if (found == imports_.end())
         return fail("it needs the function '" + symbol.name + "', which compiled code may not call");
@@ -154,6 +158,8 @@ class ElfLoader {
   bool relocate() {
     for (const ElfRelocation& relocation : object_.relocations) {
       const ElfSection& section = object_.sections[relocation.section];
+      if (object_.symbols[relocation.symbol].name == kGotSymbol)
+        return fail("it refers to the table of addresses itself");
       RelocationPlace place{};
       place.bytes = image_->memory_ + offsets_[relocation.section] + relocation.offset;
       place.left = section.size - relocation.offset;

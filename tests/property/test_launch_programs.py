@@ -11,7 +11,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 from hypothesis import given, strategies as st
-from tests.c_objects import LOG, load_c
 
 from darter import _native
 from darter.codegen.program import lower, register_bits
@@ -20,6 +19,7 @@ from darter.ir import nodes as n
 from darter.ir.builder import Builder
 from darter.ir.encoding import decode, encode
 from darter.ir.verify import verify
+from tests.c_objects import LOG, load_c
 
 INTEGERS = (i8, i32, i64, u8, u32, u64)
 FLOATS = (f16, bf16, f32, f64)

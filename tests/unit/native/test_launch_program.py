@@ -12,7 +12,6 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.c_objects import LOG, load_c
 
 from darter import _native, errors
 from darter.codegen.program import register_bits
@@ -20,6 +19,7 @@ from darter.dtypes import Bool, ScalarType, bf16, e4m3fn, e4m3fnuz, e5m2, e5m2fn
 from darter.ir.encoding import encode
 from darter.ir.nodes import LaunchOptions, Loc
 from darter.ir.program import Instruction, LaunchSpec, Opcode, Program, RaiseSpec
+from tests.c_objects import LOG, load_c
 
 OPTIONS = LaunchOptions()
 RETURN = Instruction(Opcode.RETURN, 0, 0, 0, 0, 0, -1)
