@@ -1,0 +1,67 @@
+"""Which sequence a function is; the longer ones are functions of their own, called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from darter.codegen.common.lanes import Lanes
+from darter.codegen.common.mathematics.circular import cos, sin
+from darter.codegen.common.mathematics.exponential import exp, exp2
+from darter.codegen.common.mathematics.logarithm import log, log2
+from darter.codegen.common.mathematics.power import power
+from darter.codegen.common.mathematics.special import erf, tanh
+from darter.codegen.common.text import FunctionText
+from darter.ir.nodes import MathOp
+
+_EXACT = {
+    MathOp.SQRT: "llvm.sqrt",
+    MathOp.FLOOR: "llvm.floor",
+    MathOp.CEIL: "llvm.ceil",
+    MathOp.TRUNC: "llvm.trunc",
+    MathOp.RINT: "llvm.rint",
+}
+_UNARY: dict[MathOp, Callable[[Lanes, str, str], str]] = {
+    MathOp.EXP: exp,
+    MathOp.EXP2: exp2,
+    MathOp.LOG: log,
+    MathOp.LOG2: log2,
+    MathOp.TANH: tanh,
+    MathOp.ERF: erf,
+    MathOp.SIN: sin,
+    MathOp.COS: cos,
+}
+_CALLED = (MathOp.SIN, MathOp.COS, MathOp.POW)
+"""Functions too long to stand at every use."""
+
+
+def emit(lanes: Lanes, op: MathOp, element: str, operands: Sequence[str], fast: bool) -> str:
+    """Return ``op`` of ``operands``, whose LLVM type is ``element`` (``float`` or ``double``)."""
+    strict = lanes.strict()
+    if op in _EXACT:
+        return strict.call(_EXACT[op], element, operands[0])
+    if op is MathOp.RSQRT:
+        return strict.op("fdiv", element, strict.real(element, 1.0), strict.call("llvm.sqrt", element, operands[0]))
+    if op in _CALLED or element == "double":
+        return _call(strict, op, element, operands)
+    return _UNARY[op](strict, element, operands[0])
+
+
+def _call(lanes: Lanes, op: MathOp, element: str, operands: Sequence[str]) -> str:
+    """Return ``op`` by a helper function for as many lanes."""
+    name, t = f"darter.{op.value}.{element}.w{lanes.width}", lanes.type(element)
+    names = ("%x", "%y")[: len(operands)]
+    module = lanes.text.module
+
+    def make() -> FunctionText:
+        parameters = ", ".join(f"{t} {parameter}" for parameter in names)
+        text = FunctionText(module, f"define internal {t} @{name}({parameters}) noinline nounwind")
+        inner = Lanes(text, lanes.width)
+        if op is MathOp.POW:
+            result = power(inner, element, *names)
+        else:
+            result = _UNARY[op](inner, element, names[0])
+        text.line(f"ret {t} {result}")
+        return text
+
+    arguments = [(t, operand) for operand in operands]
+    return lanes.text.call_function(module.helper(name, make), t, *arguments)

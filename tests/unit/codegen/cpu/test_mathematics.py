@@ -1,0 +1,126 @@
+"""Errors of the mathematical functions in units in the last place, against numpy's long double and mpmath."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.unit.codegen.cpu.harness import Compiled
+
+from darter.dtypes import ScalarType, f32, f64, i64
+from darter.ir import nodes as ir
+from darter.ir.builder import Builder, pointer_type
+
+mpmath = pytest.importorskip("mpmath")
+
+Array = NDArray[Any]
+Op = ir.MathOp
+REFERENCE: dict[ir.MathOp, Callable[..., Any]] = {
+    Op.EXP: mpmath.exp,
+    Op.EXP2: lambda x: mpmath.mpf(2) ** x,
+    Op.LOG: mpmath.log,
+    Op.LOG2: lambda x: mpmath.log(x, 2),
+    Op.RSQRT: lambda x: 1 / mpmath.sqrt(x),
+    Op.TANH: mpmath.tanh,
+    Op.ERF: mpmath.erf,
+    Op.SIN: mpmath.sin,
+    Op.COS: mpmath.cos,
+    Op.POW: mpmath.power,
+}
+BOUNDS = {Op.EXP: 1.1, Op.EXP2: 1.0, Op.LOG: 1.0, Op.LOG2: 1.0, Op.RSQRT: 1.5, Op.TANH: 1.5, Op.ERF: 2.0,
+          Op.SIN: 1.5, Op.COS: 1.5, Op.POW: 1.0}  # fmt: skip
+SAMPLES = 1500
+
+
+def math_kernel(op: ir.MathOp, dtype: ScalarType) -> Compiled:
+    b = Builder()
+    x, y, out = (ir.Value(pointer_type(dtype), name) for name in ("x", "y", "out"))
+    n = ir.Value(i64, "n")
+    i = b.add(b.mul(b.index(ir.Index.BLOCK_IDX), b.const(i64, 64)), b.cast(i64, b.index(ir.Index.THREAD_IDX)))
+
+    def body() -> None:
+        operands = [b.load(x, i), b.load(y, i)] if op is Op.POW else [b.load(x, i)]
+        b.store(out, i, b.math(op, *operands))
+
+    b.if_(b.compare(ir.CompareOp.LT, i, n), body)
+    return Compiled(ir.Kernel(op.value, (x, y, out, n), b.block, (64, 1, 1), 32))
+
+
+def run(kernel: Compiled, x: Array, y: Array | None = None) -> Array:
+    out = np.zeros_like(x)
+    kernel([-(-len(x) // 64)], x, x if y is None else y, out, len(x))
+    return out
+
+
+def samples(op: ir.MathOp, dtype: ScalarType) -> tuple[Array, Array]:
+    rng, wide = np.random.default_rng(7), dtype is f64
+    uniform, n = rng.uniform, SAMPLES
+    match op:
+        case Op.EXP | Op.EXP2:
+            parts = [uniform(-740 if wide else -103, 700 if wide else 88, n), uniform(-1, 1, n)]
+        case Op.LOG | Op.LOG2 | Op.RSQRT:
+            parts = [uniform(0.4, 2.5, n), np.exp(uniform(-740 if wide else -103, 700 if wide else 88, n))]
+        case Op.TANH | Op.ERF:
+            parts = [uniform(-6, 6, n), uniform(-1, 1, n), np.exp(uniform(-40, 2, n))]
+        case Op.POW:
+            parts = [np.exp(uniform(-5, 5, n)), 1 + uniform(-1e-3, 1e-3, n)]
+        case _:
+            large = np.exp(uniform(20, 700 if wide else 88, n))
+            parts = [uniform(-10, 10, n), large, np.round(uniform(-1e5, 1e5, n)) * (np.pi / 2)]
+    x = np.concatenate(parts).astype(dtype.numpy())
+    y = np.concatenate([uniform(-15, 15, n), uniform(-1e4, 1e4, n)]) if op is Op.POW else x
+    return x, y.astype(dtype.numpy())
+
+
+def ulps(found: Array, op: ir.MathOp, *operands: Array) -> Array:
+    info = np.finfo(found.dtype)
+    errors = []
+    with mpmath.workprec(200):
+        for value, *arguments in zip(found, *operands, strict=True):
+            exact = REFERENCE[op](*(mpmath.mpf(float(argument)) for argument in arguments))
+            exponent = max(int(mpmath.floor(mpmath.log(abs(exact), 2))) if exact else info.minexp, info.minexp)
+            errors.append(float(abs(mpmath.mpf(float(value)) - exact) / mpmath.mpf(2) ** (exponent - info.nmant)))
+    return np.array(errors)
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=["f32", "f64"])
+@pytest.mark.parametrize("op", list(REFERENCE), ids=lambda op: op.value)
+def test_error_stays_below_the_documented_bound(op: ir.MathOp, dtype: ScalarType) -> None:
+    x, y = samples(op, dtype)
+    found = run(math_kernel(op, dtype), x, y)
+    assert np.isfinite(found).all()
+    errors = ulps(found, op, *((x, y) if op is Op.POW else (x,)))
+    assert errors.max() <= BOUNDS[op], f"{errors.max()} at {x[errors.argmax()]}"
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=["f32", "f64"])
+def test_edges(dtype: ScalarType) -> None:
+    inf, nan = np.inf, np.nan
+    edges = {
+        Op.EXP: ([0.0, -inf, inf, nan, -1e4, 1e4], [1.0, 0.0, inf, nan, 0.0, inf]),
+        Op.LOG: ([0.0, -0.0, -1.0, inf, nan, 1.0], [-inf, -inf, nan, inf, nan, 0.0]),
+        Op.LOG2: ([0.0, -0.0, -1.0, inf, nan, 8.0], [-inf, -inf, nan, inf, nan, 3.0]),
+        Op.TANH: ([0.0, -0.0, inf, -inf, nan, -50.0], [0.0, -0.0, 1.0, -1.0, nan, -1.0]),
+        Op.ERF: ([0.0, -0.0, inf, -inf, nan, -50.0], [0.0, -0.0, 1.0, -1.0, nan, -1.0]),
+        Op.SIN: ([0.0, -0.0, inf, nan], [0.0, -0.0, nan, nan]),
+        Op.COS: ([0.0, -0.0, -inf, nan], [1.0, 1.0, nan, nan]),
+    }
+    for op, (x, expected) in edges.items():
+        found = run(math_kernel(op, dtype), np.array(x, dtype.numpy()))
+        np.testing.assert_array_equal(found, np.array(expected, dtype.numpy()), err_msg=op.value)
+        np.testing.assert_array_equal(np.signbit(found[:2]), np.signbit(expected[:2]), err_msg=op.value)
+
+
+@pytest.mark.parametrize("dtype", [f32, f64], ids=["f32", "f64"])
+def test_power_has_the_edges_of_c(dtype: ScalarType) -> None:
+    values = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0, np.inf, -np.inf, np.nan], dtype.numpy())
+    x, y = (grid.ravel() for grid in np.meshgrid(values, values))
+    found = run(math_kernel(Op.POW, dtype), x.copy(), y.copy())
+    with np.errstate(all="ignore"):
+        expected = np.power(x, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers]))
