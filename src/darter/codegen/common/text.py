@@ -19,9 +19,13 @@ INTRINSICS = frozenset(
 
 
 class ModuleText:
-    """LLVM text in the making: declarations, globals, helpers by name, functions in order."""
+    """LLVM text in the making: declarations, globals, helpers by name, functions in order.
 
-    def __init__(self) -> None:
+    ``attributes`` are those of every function: ``#0`` of kernels, ``#1`` of helpers, which are not inlined.
+    """
+
+    def __init__(self, attributes: str = "nounwind") -> None:
+        self._attributes = (f"attributes #0 = {{ {attributes} }}", f"attributes #1 = {{ noinline {attributes} }}")
         self._declarations: dict[str, str] = {}
         self._globals: dict[str, str] = {}
         self._functions: dict[str, str] = {}
@@ -55,7 +59,7 @@ class ModuleText:
 
     def finish(self) -> str:
         """Return the whole module."""
-        parts = [*self._globals.values(), *self._declarations.values(), *self._functions.values()]
+        parts = [*self._globals.values(), *self._declarations.values(), *self._functions.values(), *self._attributes]
         return "\n".join(parts) + "\n"
 
 

@@ -69,7 +69,7 @@ def _helper(context: Context, update: Update) -> str:
         t = f"<{width} x {element}>"
         expected = f", {t} %expected" if update.op is ir.AtomicOp.CAS else ""
         header = f"define internal {t} @{name}(<{width} x ptr> %at, {t} %data, i{width} %mask{expected})"
-        text = FunctionText(module, f"{header} noinline nounwind")
+        text = FunctionText(module, f"{header} #1")
         places, data = buffer(text, width, "ptr", "%at"), buffer(text, width, element, "%data")
         compared = buffer(text, width, element, "%expected") if expected else ""
         found = buffer(text, width, element, "zeroinitializer")

@@ -11,6 +11,9 @@ from darter.codegen.cpu.kernel import emit_kernel
 from darter.ir.nodes import Kernel
 from darter.target import Target
 
+ATTRIBUTES = 'nounwind "no-trapping-math"="true" "prefer-vector-width"="512"'
+"""512-bit vectors where there are any: a warp of 32 floats is two of them."""
+
 
 def compile_kernels(kernels: Sequence[Kernel], target: Target) -> tuple[bytes, tuple[KernelEntry, ...]]:
     """Return one ELF object with all ``kernels`` and an entry for each, in order; raises ``CodegenError``."""
@@ -26,7 +29,7 @@ def llvm_text(kernels: Sequence[Kernel], target: Target) -> str:
 
 
 def _lower(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[KernelEntry, ...]]:
-    module = ModuleText()
+    module = ModuleText(ATTRIBUTES)
     entries = tuple(
         emit_kernel(module, kernel, f"darter_{position}_{_plain(kernel.name)}", target)
         for position, kernel in enumerate(kernels)

@@ -12,7 +12,6 @@ from darter.codegen.common.text import FunctionText, ModuleText
 from darter.codegen.common.types import mangled, register_type
 from darter.codegen.cpu.shapes import Kind, Shape, Shapes
 from darter.ir import nodes as ir
-from darter.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Context:
     module: ModuleText
     text: FunctionText
     kernel: ir.Kernel
-    target: Target
+    features: frozenset[str]
     shapes: Shapes
     emit: Callable[[Context, Sequence[ir.Node]], None]
     held: dict[ir.Value, Held] = field(default_factory=dict)
@@ -87,7 +86,7 @@ class Context:
 
     def has(self, feature: str) -> bool:
         """Return whether the target has ``feature`` (an LLVM feature name)."""
-        return f"+{feature}" in self.target.features.split(",")
+        return feature in self.features
 
     # -- reading values -----------------------------------------------------------------------------------------------
 

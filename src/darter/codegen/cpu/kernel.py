@@ -9,6 +9,7 @@ from darter.codegen.common.types import memory_type
 from darter.codegen.cpu.body import emit_nodes
 from darter.codegen.cpu.context import Context
 from darter.codegen.cpu.crossing import has_barrier
+from darter.codegen.cpu.features import features_of
 from darter.codegen.cpu.regions import emit_regions
 from darter.codegen.cpu.shapes import Shapes
 from darter.dtypes import ScalarType
@@ -22,10 +23,10 @@ def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Targ
     """Write ``kernel`` into ``module`` as function ``symbol`` of the CPU kernel ABI and return its entry."""
     header = (
         f"define void @{symbol}(ptr noalias readonly %params, ptr %launch, i64 %begin, i64 %end, ptr noalias %scratch) "
-        'nounwind "no-trapping-math"="true" "prefer-vector-width"="512"'
+        "#0"
     )
     text = FunctionText(module, header)
-    context = Context(module, text, kernel, target, Shapes(kernel), emit_nodes)
+    context = Context(module, text, kernel, features_of(target), Shapes(kernel), emit_nodes)
     shared_bytes = _place_shared(context, kernel.body)
     _parameters(context)
     _blocks(context)

@@ -41,7 +41,7 @@ def gather(module: ModuleText, element: str, width: int) -> str:
 
     def make() -> FunctionText:
         vector = f"<{width} x {element}>"
-        header = f"define internal {vector} @{name}(<{width} x ptr> %at, i{width} %mask) noinline nounwind"
+        header = f"define internal {vector} @{name}(<{width} x ptr> %at, i{width} %mask) #1"
         text = FunctionText(module, header)
         places = buffer(text, width, "ptr", "%at")
         found = buffer(text, width, element, "zeroinitializer")
@@ -61,7 +61,7 @@ def scatter(module: ModuleText, element: str, width: int) -> str:
 
     def make() -> FunctionText:
         vector = f"<{width} x {element}>"
-        header = f"define internal void @{name}(<{width} x ptr> %at, {vector} %data, i{width} %mask) noinline nounwind"
+        header = f"define internal void @{name}(<{width} x ptr> %at, {vector} %data, i{width} %mask) #1"
         text = FunctionText(module, header)
         places = buffer(text, width, "ptr", "%at")
         data = buffer(text, width, element, "%data")
@@ -81,9 +81,7 @@ def permute(module: ModuleText, element: str, width: int) -> str:
 
     def make() -> FunctionText:
         vector, sources = f"<{width} x {element}>", f"<{width} x i32>"
-        text = FunctionText(
-            module, f"define internal {vector} @{name}({vector} %data, {sources} %from) noinline nounwind"
-        )
+        text = FunctionText(module, f"define internal {vector} @{name}({vector} %data, {sources} %from) #1")
         stored = "i8" if element == "i1" else element
         data = "%data" if element != "i1" else text.value(f"zext {vector} %data to <{width} x i8>")
         from_ = buffer(text, width, "i32", "%from")

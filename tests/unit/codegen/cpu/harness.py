@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
+from darter import _native
 from darter.artifacts.artifact import KernelEntry
 from darter.codegen.cpu import compile_kernels
 from darter.ir.nodes import Kernel
@@ -41,8 +41,8 @@ class Launch(ctypes.Structure):
 
 def host_target(width: int = 32) -> Target:
     """Return the CPU that the tests run on."""
-    llvm.initialize_native_target()
-    return Target("cpu", llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), width)
+    level, features = _native.cpu_architecture()
+    return Target("cpu", level, features, width)
 
 
 class Compiled:

@@ -150,7 +150,7 @@ def _table(module: ModuleText) -> str:
 
 def _reduce_angle(module: ModuleText) -> FunctionText:
     """Write the reduction of one |x| >= 2^30: x = m·2^e, m·(192 bits of 2/π from weight 2^(2-e) on) modulo 4."""
-    text = FunctionText(module, "define internal { double, i64 } @darter.reduce_angle(double %x) noinline nounwind")
+    text = FunctionText(module, "define internal { double, i64 } @darter.reduce_angle(double %x) #1")
     lanes = Lanes(text, 1)
     whole = lanes.convert("bitcast", "double", "i64", "%x")
     field = lanes.op("and", "i64", lanes.op("lshr", "i64", whole, "52"), "2047")

@@ -38,7 +38,7 @@ def _remainder(lanes: Lanes, element: str, a: str, b: str) -> str:
     name, t = f"darter.fmod.{element}.w{lanes.width}", lanes.type(element)
 
     def make() -> FunctionText:
-        inner = FunctionText(text.module, f"define internal {t} @{name}({t} %a, {t} %b) noinline nounwind")
+        inner = FunctionText(text.module, f"define internal {t} @{name}({t} %a, {t} %b) #1")
         places = [inner.stack(t, 64) for _ in range(3)]
         inner.line(f"store {t} %a, ptr {places[0]}, align 64")
         inner.line(f"store {t} %b, ptr {places[1]}, align 64")
@@ -60,7 +60,7 @@ def scalar_remainder(module: ModuleText, element: str) -> str:
 
 def _scalar_remainder(module: ModuleText, name: str, form: Layout) -> FunctionText:
     element, integer = form.element, form.integer
-    text = FunctionText(module, f"define internal {element} @{name}({element} %a, {element} %b) noinline nounwind")
+    text = FunctionText(module, f"define internal {element} @{name}({element} %a, {element} %b) #1")
     lanes = Lanes(text, 1)
     size_a, size_b = lanes.call("llvm.fabs", element, "%a"), lanes.call("llvm.fabs", element, "%b")
     finite = lanes.compare("olt", element, size_a, lanes.real(element, math.inf))

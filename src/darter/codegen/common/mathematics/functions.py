@@ -54,7 +54,7 @@ def _call(lanes: Lanes, op: MathOp, element: str, operands: Sequence[str]) -> st
 
     def make() -> FunctionText:
         parameters = ", ".join(f"{t} {parameter}" for parameter in names)
-        text = FunctionText(module, f"define internal {t} @{name}({parameters}) noinline nounwind")
+        text = FunctionText(module, f"define internal {t} @{name}({parameters}) #1")
         inner = Lanes(text, lanes.width)
         if op is MathOp.POW:
             result = power(inner, element, *names)
