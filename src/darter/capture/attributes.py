@@ -9,12 +9,19 @@ import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from darter.capture.fingerprint import ABSENT, capture_attributes, is_plain_class, refusal
+from darter.capture.fingerprint import (
+    ABSENT,
+    capture_attributes,
+    is_descriptor,
+    is_numpy_value,
+    is_plain_class,
+    refusal,
+)
+from darter.capture.steps import read
 from darter.dtypes import ScalarType
 from darter.errors import CaptureRefusedError
 
 if TYPE_CHECKING:
-    from darter.capture.path import Path
     from darter.capture.recorder import Recorder
 
 _METACLASSES: Final = frozenset({type, abc.ABCMeta, enum.EnumMeta, ScalarType})
@@ -34,7 +41,7 @@ def attribute(recorder: Recorder, obj: Any, name: str) -> Any:
     """Return ``obj.name``, recorded; see ``Recorder.attribute``."""
     if isinstance(obj, types.ModuleType):
         return _module_attribute(recorder, obj, name)
-    if isinstance(obj, ScalarType) or type(obj) in _IMMUTABLE:
+    if isinstance(obj, ScalarType) or type(obj) in _IMMUTABLE or is_numpy_value(obj):
         return getattr(obj, name)  # darter's own, or Python's own and immutable
     if isinstance(obj, type):
         return class_attribute(recorder, obj, name)
@@ -50,34 +57,30 @@ def attribute(recorder: Recorder, obj: Any, name: str) -> Any:
 
 
 def class_attribute(recorder: Recorder, cls: type, name: str) -> Any:
-    """Return ``cls.name`` through the MRO, recording every class dict that was consulted."""
+    """Return ``cls.name`` through the MRO; every class dict on the way is guarded."""
     if isinstance(cls, enum.EnumMeta) and name in cls._member_map_:
         return recorder.step(cls, ("member", name))
     if hasattr(type, name) and type(getattr(type, name)) in (types.GetSetDescriptorType, types.MemberDescriptorType):
         raise CaptureRefusedError(
             f"attribute '{name}' of class '{cls.__qualname__}' belongs to its type, which is not guarded"
         )
-    found, _path = lookup(recorder, cls, name)
+    found = _lookup(recorder, cls, name)
     if found is ABSENT:
         raise AttributeError(f"class '{cls.__qualname__}' has no attribute '{name}'")
-    return _bound(recorder, found, cls, None, name)
+    if isinstance(found, (staticmethod, classmethod)):
+        function = recorder.step(found, ("func",))
+        return function if isinstance(found, staticmethod) else types.MethodType(function, cls)
+    if is_descriptor(found) and capture_attributes(type(found)) is None:
+        raise _descriptor_refusal(cls, name, found)
+    return found
 
 
-def lookup(recorder: Recorder, cls: type, name: str) -> tuple[Any, Path | None]:
-    """Return what ``name`` is in the dict of the first class of the MRO that has it, and its path; or ``ABSENT``."""
+def _lookup(recorder: Recorder, cls: type, name: str, kind: str = "lookup") -> Any:
     if type(cls) not in _METACLASSES:
         raise CaptureRefusedError(
             f"class '{cls.__qualname__}' has the metaclass '{type(cls).__qualname__}', which is not followed"
         )
-    recorder.step(cls, ("mro",))
-    place = recorder.path_of(cls)
-    assert place is not None
-    for position, base in enumerate(cls.__mro__):
-        recorder.note((*place, ("base", position)), base)
-        found = recorder.step(base, ("own", name))
-        if found is not ABSENT:
-            return found, recorder.path_of(found)
-    return ABSENT, None
+    return recorder.step(cls, (kind, name))
 
 
 def _module_attribute(recorder: Recorder, module: types.ModuleType, name: str) -> Any:
@@ -114,48 +117,31 @@ def _instance_attribute(recorder: Recorder, obj: Any, name: str) -> Any:
         return recorder.item(obj, cls._fields.index(name))
     if not is_plain_class(cls) and not isinstance(obj, (enum.Enum, tuple)):
         raise refusal(obj)
-    if captured:
-        recorder.step(obj, ("type",))
-    return _plain_attribute(recorder, obj, name, captured=captured)
+    cls = recorder.step(obj, ("type",)) if captured else cls
+    return _plain_attribute(recorder, obj, cls, name, captured=captured)
 
 
-def _plain_attribute(recorder: Recorder, obj: Any, name: str, *, captured: bool) -> Any:
-    """Read an attribute of an instance whose class has the ordinary lookup: data descriptor, instance, class."""
-    cls = type(obj)
-    if lookup(recorder, cls, "__getattribute__")[0] is not object.__getattribute__:
+def _plain_attribute(recorder: Recorder, obj: Any, cls: type, name: str, *, captured: bool) -> Any:
+    """Read an attribute of an instance whose class has the ordinary lookup: descriptor, instance, class."""
+    if not isinstance(_lookup(recorder, cls, "__getattribute__"), types.WrapperDescriptorType):
         raise CaptureRefusedError(f"class '{cls.__qualname__}' defines __getattribute__, which is not followed")
-    found, _place = lookup(recorder, cls, name)
+    found = _lookup(recorder, cls, name, "descriptor")
     if isinstance(found, property):
         if not isinstance(found.fget, types.FunctionType):
             raise CaptureRefusedError(
                 f"property '{name}' of class '{cls.__qualname__}' has no getter written in Python"
             )
         return Getter(recorder.step(found, ("getter",)), obj)
-    if isinstance(found, types.MemberDescriptorType) or name in _instance_dict(obj):
-        if (
-            found is not ABSENT
-            and not isinstance(found, types.MemberDescriptorType)
-            and hasattr(type(found), "__set__")
-        ):
-            raise _descriptor_refusal(cls, name, found)
-        return _field(recorder, obj, name) if captured else object.__getattribute__(obj, name)
-    if found is ABSENT:
-        if lookup(recorder, cls, "__getattr__")[0] is not ABSENT:
-            raise CaptureRefusedError(
-                f"attribute '{name}' of a '{cls.__qualname__}' comes from __getattr__, which cannot be guarded"
-            )
-        if captured:
-            _field(recorder, obj, name)
-        raise AttributeError(f"'{cls.__qualname__}' object has no attribute '{name}'")
-    bound = _bound(recorder, found, cls, obj, name)
-    if captured:
-        _field(recorder, obj, name)  # the instance may come to hide its class's attribute
-    return bound
-
-
-def _instance_dict(obj: object) -> Any:
-    """Return the instance's own attributes; empty for a class with slots only."""
-    return getattr(obj, "__dict__", ())
+    if found is not ABSENT and type(found) is not types.MemberDescriptorType:
+        raise _descriptor_refusal(cls, name, found)
+    value = _field(recorder, obj, name) if captured else read(obj, ("field", name))
+    if value is not ABSENT:
+        return value
+    if _lookup(recorder, cls, "__getattr__") is not ABSENT:
+        raise CaptureRefusedError(
+            f"attribute '{name}' of a '{cls.__qualname__}' comes from __getattr__, which cannot be guarded"
+        )
+    raise AttributeError(f"'{cls.__qualname__}' object has no attribute '{name}'")
 
 
 def _field(recorder: Recorder, obj: Any, name: str) -> Any:
@@ -165,23 +151,10 @@ def _field(recorder: Recorder, obj: Any, name: str) -> Any:
     return recorder.step(obj, ("field", name))
 
 
-def _bound(recorder: Recorder, found: Any, cls: type, instance: Any, name: str) -> Any:
-    """Return what a class's attribute is when read through the class (``instance`` is None) or through an instance."""
-    if isinstance(found, types.FunctionType):
-        return found if instance is None else types.MethodType(found, instance)
-    if isinstance(found, (staticmethod, classmethod)):
-        function = recorder.step(found, ("func",))
-        return function if isinstance(found, staticmethod) else types.MethodType(function, cls)
-    if hasattr(type(found), "__get__") and capture_attributes(type(found)) is None:
-        raise _descriptor_refusal(cls, name, found)
-    return found
-
-
 def _descriptor_refusal(cls: type, name: str, found: object) -> CaptureRefusedError:
     return CaptureRefusedError(
-        f"attribute '{name}' of class '{cls.__qualname__}' is a descriptor of type '{type(found).__qualname__}', "
-        f"which cannot be "
-        "guarded; accepted: functions, static and class methods, properties written in Python, plain values"
+        f"attribute '{name}' of class '{cls.__qualname__}' is a descriptor of type '{type(found).__qualname__}', which "
+        "cannot be guarded; accepted: functions, static and class methods, properties written in Python, plain values"
     )
 
 

@@ -15,7 +15,7 @@ from darter.capture.path import ENVIRON_ROOT, Path, describe
 from darter.capture.resolve import Mismatch
 
 _SHOWN_CHARACTERS: Final = 80
-_SCOPE_STEPS: Final = frozenset({"cell", "global", "builtin"})
+_SCOPE_STEPS: Final = frozenset({"cell", "name"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,13 @@ def _declared(cls: type, name: str) -> Any:
     return None
 
 
+def is_descriptor(value: object) -> bool:
+    """True if ``value``, found in a class, takes part in attribute access by more than binding a function."""
+    if isinstance(value, (types.FunctionType, staticmethod, classmethod)):
+        return False
+    return any(_declared(type(value), name) is not None for name in ("__get__", "__set__", "__delete__"))
+
+
 def is_frozen_dataclass(value: object) -> bool:
     """True for an instance of a dataclass declared with ``frozen=True``."""
     parameters = getattr(type(value), "__dataclass_params__", None)
@@ -226,6 +233,14 @@ def _by_family(value: object, depth: int) -> bytes:
         fields = (getattr(value, field.name) for field in dataclasses.fields(value))  # type: ignore[arg-type]
         return join(b"dataclass", (_class(cls), *(encode(item, depth + 1) for item in fields)))
     return join(b"instance", (_class(cls),))
+
+
+def is_numpy_value(value: object) -> bool:
+    """True for a numpy scalar, dtype or ufunc, which are immutable."""
+    import sys
+
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, (numpy.dtype, numpy.ufunc, numpy.generic))
 
 
 def _numpy(value: object) -> bytes | None:

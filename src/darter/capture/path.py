@@ -12,19 +12,26 @@ A path is a tuple of steps, a step a tuple that starts with its kind.  The first
 
 Each further step reads one thing from the value before it:
 
-==================  ====================================================================================================
-``cell`` name       a function's closure cell                ``attr`` name    a module's attribute
-``global`` name     a function's globals                     ``mro``          a class's MRO, as a tuple
-``builtin`` name    a function's builtins                    ``base`` i       the class at ``i`` in a class's MRO
-``code``            a function, for its code                 ``own`` name     a class's own dict
-``defaults``        the count of a function's defaults       ``member`` name  an enum's member
-``default`` i       one of them                              ``type``         an instance's class
-``kwdefault`` name  a keyword-only parameter's default       ``field`` name   an instance's attribute
-``key`` key         a dict's entry (see :func:`key_step`)    ``length``       a list's or dict's length
-``keys``            a dict's keys in order                   ``element`` i    a list's or tuple's element
-``func`` ``self``   of a bound method or static/class method ``getter``       a property's function
-``static``          a snapshot of the content
-==================  ====================================================================================================
+====================  ===============================================================================================
+``cell`` name         what a function's closure cell holds
+``name`` name         a function's global, or builtin where there is no such global
+``code``              a function, for its code
+``defaults``          the count of a function's defaults;  ``default`` i: one of them
+``kwdefault`` name    the default of a keyword-only parameter
+``attr`` name         what stands in a module's dict
+``lookup`` name       what the first class of a class's MRO that has the name has there
+``descriptor`` name   the same, if it is a descriptor that takes part in reading an instance's attribute
+``mro``               a class's MRO, as a tuple
+``member`` name       an enum's member
+``type``              an instance's class
+``field`` name        an instance's attribute, methods bound
+``key`` key           a dict's entry (see :func:`key_step`);  ``keys``: a dict's keys in order
+``length``            a list's or dict's length
+``element`` i         a list's or tuple's element
+``func``, ``self``    of a bound, static or class method
+``getter``            a property's function
+``static``            a snapshot of the content
+====================  ===============================================================================================
 """
 
 from __future__ import annotations
@@ -71,7 +78,7 @@ def describe(path: Path) -> str:
     return f"{kind} '{text}'" if text else kind
 
 
-_SCOPES: Final = {"cell": "closure", "global": "global", "builtin": "builtin"}
+_SCOPES: Final = {"cell": "closure", "name": "global"}
 
 
 def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[str, str]:
@@ -85,9 +92,9 @@ def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[
             return "module" if not name else "name", f"{step[1]}.{name}" if name else str(step[1])
         case "environ":
             return "environment variable", ""
-        case "cell" | "global" | "builtin":
+        case "cell" | "name":
             return _SCOPES[str(step[0])], name
-        case "attr" | "own" | "member" | "field":
+        case "attr" | "lookup" | "member" | "field" | "descriptor":
             return ("attribute" if not text else kind), f"{text}.{name}" if text else name
         case "key":
             return kind, _describe_key(kind, text, step)

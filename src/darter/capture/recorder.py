@@ -84,11 +84,10 @@ class Recorder:
             if found is ABSENT:
                 raise LookupError(f"the closure variable '{name}' is not bound yet")
             return found
-        for scope in ("global", "builtin"):
-            found = self.step(function, (scope, name))
-            if found is not ABSENT:
-                return found
-        raise LookupError(f"name '{name}' is not defined")
+        found = self.step(function, ("name", name))
+        if found is ABSENT:
+            raise LookupError(f"name '{name}' is not defined")
+        return found
 
     def function(self, function: types.FunctionType) -> types.FunctionType:
         """Record a function's code, defaults and keyword defaults, before it is interpreted; returns the function."""
@@ -248,10 +247,6 @@ class Recorder:
         found = read(container, step)
         return self._recorded((*path, step), found)
 
-    def note(self, path: Path, value: object) -> Any:
-        """Give ``value``, which stands at ``path`` in something immutable, its place; nothing can change there."""
-        return self._given(value, path)
-
     def path_of(self, value: object) -> Path | None:
         """Return where a container that the recorder has handed out was found first, or None."""
         placed = self._places.get(id(value))
@@ -286,6 +281,9 @@ class Recorder:
             return value.value
         if type(value) not in _ATOMS and value is not ABSENT:
             self._place(value, path)
+        if isinstance(value, types.MethodType):  # bound anew on each read; what it binds stays
+            self._place(value.__func__, (*path, ("func",)))
+            self._place(value.__self__, (*path, ("self",)))
         return value
 
     def _place(self, value: object, path: Path) -> None:

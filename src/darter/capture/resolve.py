@@ -64,24 +64,25 @@ def resolve_live(record: CaptureRecord, known: Roots, codes: Codes | None = None
     watches: list[Watch] = []
     mismatches: list[Mismatch] = []
     for path, recorded in record:
-        value = _follow(path, known, values)
+        value = _follow(path, known, values, watches)
         found = _live_fingerprint(path, value, codes)
         if found != recorded:
             mismatches.append(Mismatch(path, recorded, found, value))
-        if len(path) > 1 and values[path[:-1]] is not ABSENT:
-            watches.extend(_watches(values[path[:-1]], path, value))
     return Resolution(tuple(mismatches), values, tuple(watches))
 
 
-def _follow(path: Path, known: Roots, values: dict[Path, object]) -> object:
-    """Return what ``path`` leads to, and keep what each of its beginnings leads to in ``values``."""
+def _follow(path: Path, known: Roots, values: dict[Path, object], watches: list[Watch]) -> object:
+    """Return what ``path`` leads to; keep what each of its beginnings leads to, and what has to be watched for it."""
     if path in values:
         return values[path]
+    value: object = ABSENT
     if len(path) == 1:
         value = read_root(path[0], known)
     else:
-        before = _follow(path[:-1], known, values)
-        value = ABSENT if before is ABSENT else read(before, path[-1])
+        before = _follow(path[:-1], known, values, watches)
+        if before is not ABSENT:
+            value = read(before, path[-1])
+            watches.extend(_watches(before, path, value))
     values[path] = value
     return value
 

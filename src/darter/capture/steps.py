@@ -15,12 +15,14 @@ import types
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from darter.capture.fingerprint import ABSENT, code_fingerprint, encode, fingerprint
+from darter.capture.fingerprint import ABSENT, code_fingerprint, encode, fingerprint, is_descriptor
 from darter.capture.path import ENVIRON_ROOT, Path, Step, key_step
 from darter.capture.static import Static
 
 Watch = tuple[Any, ...]
 """One thing for the native guards to compare: ``(kind, container, ...)``, see native/guards.hpp."""
+
+_IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 Roots = Mapping[Step, object]
 """What the root steps stand for; ``import`` and ``environ`` resolve by themselves."""
@@ -170,6 +172,15 @@ def _read_mro(cls: type) -> object:
     return cls.__mro__
 
 
+def _read_lookup(cls: type, name: str) -> object:
+    return next((base.__dict__[name] for base in cls.__mro__ if name in base.__dict__), ABSENT)
+
+
+def _read_descriptor(cls: type, name: str) -> object:
+    found = _read_lookup(cls, name)
+    return found if is_descriptor(found) else ABSENT
+
+
 def _read_element(container: Any, position: int) -> object:
     return container[position] if isinstance(container, (list, tuple)) else ABSENT
 
@@ -195,16 +206,15 @@ def _read_member(cls: type[enum.Enum], name: str) -> object:
 
 _READERS: Final[dict[str, Callable[..., object]]] = {
     "cell": _read_cell,
-    "global": lambda function, name: function.__globals__.get(name, ABSENT),
-    "builtin": lambda function, name: function.__builtins__.get(name, ABSENT),
+    "name": lambda function, name: function.__globals__.get(name, function.__builtins__.get(name, ABSENT)),
     "code": _read_code,
     "defaults": _read_defaults,
     "default": _read_default,
     "kwdefault": _read_kwdefault,
     "attr": lambda module, name: module.__dict__.get(name, ABSENT),
     "mro": _read_mro,
-    "base": lambda cls, position: cls.__mro__[position],
-    "own": lambda cls, name: cls.__dict__.get(name, ABSENT),
+    "lookup": _read_lookup,
+    "descriptor": _read_descriptor,
     "member": _read_member,
     "type": type,
     "field": _read_field,
@@ -250,9 +260,26 @@ def _watch_kwdefault(function: types.FunctionType, step: Step, result: object) -
     return (pointer, ("dict", function.__kwdefaults__, step[1], result))
 
 
-def _watch_own(cls: type, step: Step, result: object) -> tuple[Watch, ...]:
-    immutable = cls.__flags__ & (1 << 8)  # Py_TPFLAGS_IMMUTABLETYPE: its dict cannot change
-    return () if immutable else (("own", cls, step[1], result),)
+def _watch_mro(cls: type, step: Step, _result: object) -> tuple[Watch, ...]:
+    """Watch the dicts of a class's MRO down to the one that has the name; those of immutable types cannot change."""
+    found: list[Watch] = [] if cls.__flags__ & _IMMUTABLE_TYPE else [("mro", cls, cls.__mro__)]
+    for base in cls.__mro__:
+        held = base.__dict__.get(str(step[1]), ABSENT)
+        if not base.__flags__ & _IMMUTABLE_TYPE:
+            found.append(("own", base, step[1], held))
+        if held is not ABSENT:
+            break
+    return tuple(found)
+
+
+def _watch_name(function: types.FunctionType, step: Step, _result: object) -> tuple[Watch, ...]:
+    """Watch a name in globals, and in builtins if globals do not have it."""
+    held = function.__globals__.get(str(step[1]), ABSENT)
+    watched: Watch = ("dict", function.__globals__, step[1], held)
+    if held is not ABSENT:
+        return (watched,)
+    builtin = function.__builtins__.get(str(step[1]), ABSENT)  # type: ignore[attr-defined]
+    return (watched, ("dict", function.__builtins__, step[1], builtin))  # type: ignore[attr-defined]
 
 
 def _watch_length(container: Any, _step: Step, result: object) -> tuple[Watch, ...]:
@@ -265,15 +292,15 @@ def _watch_element(container: Any, step: Step, result: object) -> tuple[Watch, .
 
 _WATCHERS: Final[dict[str, Callable[[Any, Step, object], tuple[Watch, ...]]]] = {
     "cell": _watch_cell,
-    "global": lambda function, step, result: (("dict", function.__globals__, step[1], result),),
-    "builtin": lambda function, step, result: (("dict", function.__builtins__, step[1], result),),
+    "name": _watch_name,
     "code": lambda function, _step, _result: (("code", function, function.__code__),),
     "defaults": lambda function, _step, _result: (("defaults", function, function.__defaults__),),
     "default": lambda function, _step, _result: (("defaults", function, function.__defaults__),),
     "kwdefault": _watch_kwdefault,
     "attr": lambda module, step, result: (("dict", module.__dict__, step[1], result),),
-    "mro": lambda cls, _step, result: (("mro", cls, result),),
-    "own": _watch_own,
+    "mro": lambda cls, _step, result: () if cls.__flags__ & _IMMUTABLE_TYPE else (("mro", cls, result),),
+    "lookup": _watch_mro,
+    "descriptor": _watch_mro,
     "member": lambda cls, step, result: (("dict", cls._member_map_, step[1], result),),
     "type": lambda instance, _step, result: (("type", instance, result),),
     "field": lambda instance, step, result: (("field", instance, step[1], result),),
