@@ -19,6 +19,7 @@ struct Reader {
  private:
   bool any(const Place& place, Param* param, PyObject* value);
   bool known_class(const Place& place, Param* param, PyObject* value);
+  bool unknown_class(const Place& place, Param* param, PyObject* value);
   bool tensor(const Place& place, Param* param, PyObject* value);
   bool tensor_of_new_type(const Place& place, Param* param, PyObject* value);
   bool explicit_tensor(const Place& place, Param* param, PyObject* value);
@@ -169,8 +170,13 @@ bool Reader::pointer(const Place& place, Param* param, PyObject* value) {
     TensorView view;
     if (!read_view(place, value, &param->cache, &view)) return false;
     bool empty = false;
-    for (int axis = 0; axis < view.rank; ++axis) empty |= view.shape[axis] == 0;
-    if (memory_is_bad(view, empty)) return refuse_memory(place, view, false);
+    bool bad_stride = false;
+    const int64_t item_mask = view.byte_strides ? (int64_t{1} << size_shift(view.dtype)) - 1 : 0;
+    for (int axis = 0; axis < view.rank; ++axis) {
+      empty |= view.shape[axis] == 0;
+      bad_stride |= view.shape[axis] > 1 && (view.strides[axis] & item_mask) != 0;
+    }
+    if (bad_stride || memory_is_bad(view, empty)) return refuse_memory(place, view, bad_stride);
     if (!dtype_holds(place, param, view)) return false;
     if (!place_tensor(place, view)) return false;
     address = view.address;
@@ -333,12 +339,6 @@ bool Reader::known_class(const Place& place, Param* param, PyObject* value) {
     // A class of the user's that is both a JitArgument and an array goes by the former.
     const bool library = kind == ReaderKind::Numpy || kind == ReaderKind::Torch || kind == ReaderKind::Explicit;
     if (library) return tensor_of_new_type(place, param, value);
-    if (PyType_Check(value) || PyCallable_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value)) {
-      return refuse_type(place,
-                         "found a value of type %s for a parameter without annotation; annotate it dt.Constexpr to "
-                         "pass it as a compile-time value",
-                         Py_TYPE(value)->tp_name);
-    }
     plan = plan_of_class(launcher, Py_TYPE(value));
     if (plan == nullptr) return false;
   }
@@ -354,9 +354,25 @@ bool Reader::known_class(const Place& place, Param* param, PyObject* value) {
       return chosen.reader == ReaderKind::None ? object(place, param, value) : tensor_of_new_type(place, param, value);
     }
     case ClassKind::Unknown:
-      return tensor_of_new_type(place, param, value);
+      return unknown_class(place, param, value);
   }
   return false;
+}
+
+// An array of a library that is not known by name, or nothing that a kernel can be given.
+bool Reader::unknown_class(const Place& place, Param* param, PyObject* value) {
+  TypeCache chosen;
+  if (!choose_reader(place, value, &chosen)) return false;
+  Py_XDECREF(chosen.type);
+  const bool static_value =
+      PyType_Check(value) || PyCallable_Check(value) || PyUnicode_Check(value) || PyBytes_Check(value);
+  if (chosen.reader == ReaderKind::None && static_value) {
+    return refuse_type(place,
+                       "found a value of type %s for a parameter without annotation; annotate it dt.Constexpr to "
+                       "pass it as a compile-time value",
+                       Py_TYPE(value)->tp_name);
+  }
+  return tensor_of_new_type(place, param, value);
 }
 
 inline bool Reader::argument(const Place& place, Param* param, PyObject* value) {

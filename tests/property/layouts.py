@@ -5,6 +5,7 @@ Arrays are views by stride tricks: extents and offsets of any size cost nothing,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -131,3 +132,65 @@ def torch_tensors(draw: st.DrawFn) -> Any:
     if dtype.is_float and not dtype.is_float8 and draw(st.booleans()):
         tensor.requires_grad_()
     return tensor
+
+
+def numpy_refusals() -> list[Any]:
+    """Return NumPy arrays that no launch can take: subclasses, dtypes, byte order, alignment, strides."""
+    import ml_dtypes
+
+    bytes_ = np.zeros(256, np.uint8)
+    aligned = bytes_[-bytes_.ctypes.data % 64 :]
+    return [
+        np.ma.array([1, 2]),
+        np.zeros((1, 1)).view(np.matrix),
+        np.rec.array([1.0]),
+        *(np.zeros(3, code) for code in (">f4", ">i2", "O", "U4", "S4", "V4", "c8", "M8[s]", "m8[s]", "g")),
+        np.zeros(3, [("a", "f4")]),
+        np.zeros(3, ml_dtypes.int4),
+        np.zeros(3, ml_dtypes.float8_e4m3),
+        aligned[1:9].view("f4"),
+        aligned[4:12].view("f8"),
+        np.lib.stride_tricks.as_strided(aligned[:4].view("f4"), (3,), (5,)),
+        np.lib.stride_tricks.as_strided(aligned[:4].view("f4"), (3, 2), (-2, 4)),
+    ]
+
+
+def torch_refusals() -> list[Any]:
+    """Return torch tensors whose memory is not their value, or that have none."""
+    import torch
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    class Subclass(torch.Tensor):
+        pass
+
+    plain, complex64 = torch.ones(4, 4), torch.zeros(3, dtype=torch.complex64)
+    freed = torch.ones(5)
+    freed.untyped_storage().resize_(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with FakeTensorMode():
+            fake = torch.ones(3)
+        beta = [
+            torch.quantize_per_tensor(plain, 0.1, 0, torch.quint8),
+            torch.quantize_per_channel(plain, torch.ones(4), torch.zeros(4, dtype=torch.int64), 0, torch.qint8),
+            plain.to_sparse_csr(),
+            plain.to_sparse_bsr((2, 2)),
+            torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+            torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged),
+        ]
+    return [
+        fake,
+        *beta,
+        torch.ones(3, device="meta"),
+        torch.ones(0, device="meta"),
+        plain.to_sparse(),
+        plain.to_mkldnn(),
+        complex64,
+        complex64.conj(),
+        complex64.conj().imag,
+        torch._efficientzerotensor(3),
+        freed,
+        plain.as_subclass(Subclass),
+        torch.nn.parameter.UninitializedParameter(),
+        torch.zeros(3, dtype=torch.uint8).view(torch.bits8),
+    ]

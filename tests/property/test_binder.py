@@ -1,4 +1,4 @@
-"""The binder binds what ``inspect.Signature.bind`` binds, and refuses what it refuses."""
+"""Both binders bind what ``inspect.Signature.bind`` binds, and refuse what it refuses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from darter._native import JitFunction
 from darter.errors import ArgumentTypeError
 from darter.signature.binder import bind
 from darter.signature.planner import plan_signature
@@ -55,14 +56,20 @@ def functions(draw: st.DrawFn) -> Callable[..., Any]:
 )
 def test_binder_is_inspects(function: Callable[..., Any], args: tuple[int, ...], kwargs: dict[str, int]) -> None:
     plan = plan_signature(function, owner=False)
+    native = JitFunction(None, plan)
     try:
         expected = inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
-        with pytest.raises(ArgumentTypeError, match=r"function\(\)"):
-            bind(plan, args, kwargs)
+        for _ in range(2):
+            with pytest.raises(ArgumentTypeError, match=r"function\(\)"):
+                bind(plan, args, kwargs)
+            with pytest.raises(ArgumentTypeError, match=r"function\(\)"):
+                native._bind(*args, **kwargs)
         return
     expected.apply_defaults()
     assert bind(plan, args, kwargs) == tuple(expected.arguments.values())
+    for _ in range(2):
+        assert native._bind(*args, **kwargs) == tuple(expected.arguments.values())
     assert tuple(expected.arguments) == tuple(parameter.name for parameter in plan.parameters)
 
 
@@ -85,4 +92,6 @@ def test_every_good_call_is_bound(function: Callable[..., Any], data: st.DataObj
     expected = inspect.signature(function).bind(*args, **kwargs)
     expected.apply_defaults()
     shuffled = dict(data.draw(st.permutations(list(kwargs.items()))))
-    assert bind(plan_signature(function, owner=False), args, shuffled) == tuple(expected.arguments.values())
+    plan = plan_signature(function, owner=False)
+    assert bind(plan, args, shuffled) == tuple(expected.arguments.values())
+    assert JitFunction(None, plan)._bind(*args, **shuffled) == tuple(expected.arguments.values())

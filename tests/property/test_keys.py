@@ -26,6 +26,7 @@ try:
 except ImportError:
     torch = None  # type: ignore[assignment]
 
+pytestmark = pytest.mark.usefixtures("layouts_are_shown")
 needs_torch = pytest.mark.skipif(torch is None, reason="torch is not installed")
 
 

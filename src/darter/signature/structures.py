@@ -57,8 +57,9 @@ def class_annotations(cls: type) -> dict[str, tuple[Any, type]]:
     """Return, per annotated name, the raw annotation and the class in the MRO that made it; base classes first."""
     found: dict[str, tuple[Any, type]] = {}
     for base in reversed(cls.__mro__):
-        for name, annotation in (vars(base).get("__annotations__") or {}).items():
-            found[name] = (annotation, base)
+        held = vars(base).get("__annotations__")
+        if isinstance(held, dict):  # the type of functions has a descriptor of that name
+            found.update({name: (annotation, base) for name, annotation in held.items()})
     return found
 
 
