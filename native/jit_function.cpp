@@ -13,6 +13,21 @@ namespace {
 JitFunctionObject* as_function(PyObject* self) { return reinterpret_cast<JitFunctionObject*>(self); }
 Launcher* launcher_of(PyObject* self) { return as_function(self)->launcher; }
 
+PyObject* call_function(PyObject* self, PyObject* const* args, size_t flags, PyObject* names);
+
+// The launcher with its plan, which cold.plan() makes at the first use: annotations may name what is defined later.
+// NULL with an exception set.
+Launcher* planned_launcher(PyObject* self) {
+  Launcher* launcher = launcher_of(self);
+  if (DARTER_LIKELY(launcher->plan_object != nullptr)) return launcher;
+  Ref plan(PyObject_CallMethod(launcher->cold, "plan", nullptr));
+  if (!plan) return nullptr;
+  // Another thread may have been here meanwhile.
+  if (launcher->plan_object == nullptr && !launcher->load_plan(plan.get())) return nullptr;
+  as_function(self)->vectorcall = call_function;
+  return launcher;
+}
+
 PyObject* call_function(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
   Launcher* launcher = launcher_of(self);
   PyObject* room[kMaxParams];
@@ -20,21 +35,25 @@ PyObject* call_function(PyObject* self, PyObject* const* args, size_t flags, PyO
   return DARTER_LIKELY(bound != nullptr) ? launch(launcher, bound) : nullptr;
 }
 
+// The first call reads the plan, and later ones no longer ask whether it is there.
+DARTER_COLD PyObject* call_unplanned(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
+  return planned_launcher(self) != nullptr ? call_function(self, args, flags, names) : nullptr;
+}
+
 PyObject* new_function(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* keywords[] = {"cold", "plan", nullptr};
   PyObject* cold = nullptr;
-  PyObject* plan = nullptr;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "OO:JitFunction", const_cast<char**>(keywords), &cold, &plan) == 0) {
+  PyObject* plan = Py_None;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:JitFunction", const_cast<char**>(keywords), &cold, &plan) == 0) {
     return nullptr;
   }
   auto launcher = std::make_unique<Launcher>();
-  if (!launcher->plan.load(plan)) return nullptr;
   launcher->any.name = PyUnicode_InternFromString("item");
   launcher->cold = Py_NewRef(cold);
-  launcher->plan_object = Py_NewRef(plan);
+  if (plan != Py_None && !launcher->load_plan(plan)) return nullptr;
   PyObject* self = type->tp_alloc(type, 0);
   if (self == nullptr) return nullptr;
-  as_function(self)->vectorcall = call_function;
+  as_function(self)->vectorcall = plan != Py_None ? call_function : call_unplanned;
   as_function(self)->launcher = launcher.release();
   return self;
 }
@@ -62,7 +81,8 @@ void dealloc_function(PyObject* self) {
 }
 
 PyObject* repr_function(PyObject* self) {
-  return PyUnicode_FromFormat("<darter.JitFunction %U>", launcher_of(self)->plan.name);
+  Launcher* launcher = planned_launcher(self);
+  return launcher != nullptr ? PyUnicode_FromFormat("<darter.JitFunction %U>", launcher->plan.name) : nullptr;
 }
 
 // -- methods that the cold object answers
@@ -74,6 +94,7 @@ constexpr char kCacheInfo[] = "cache_info";
 constexpr char kWithOptions[] = "with_options";
 constexpr char kAcceptDrift[] = "accept_drift";
 constexpr char kClear[] = "clear";
+constexpr char kSetName[] = "bind_to_class";
 
 template <const char* Name>
 PyObject* forward(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -95,14 +116,16 @@ PyObject* clear_all(PyObject* self, PyObject* args, PyObject* kwargs) {
 // -------------------------------------------------------------------------
 
 PyObject* bound_arguments(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  Launcher* launcher = launcher_of(self);
+  Launcher* launcher = planned_launcher(self);
+  if (launcher == nullptr) return nullptr;
   PyObject* room[kMaxParams];
   PyObject* const* bound = launcher->binder.bind(launcher->plan, args, count, names, room);
   return bound != nullptr ? arguments_tuple(launcher, bound) : nullptr;
 }
 
 PyObject* key_words(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  Launcher* launcher = launcher_of(self);
+  Launcher* launcher = planned_launcher(self);
+  if (launcher == nullptr) return nullptr;
   PyObject* room[kMaxParams];
   PyObject* const* bound = launcher->binder.bind(launcher->plan, args, count, names, room);
   if (bound == nullptr) return nullptr;
@@ -111,7 +134,8 @@ PyObject* key_words(PyObject* self, PyObject* const* args, Py_ssize_t count, PyO
 }
 
 PyObject* argument_slots(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  Launcher* launcher = launcher_of(self);
+  Launcher* launcher = planned_launcher(self);
+  if (launcher == nullptr) return nullptr;
   PyObject* room[kMaxParams];
   PyObject* const* bound = launcher->binder.bind(launcher->plan, args, count, names, room);
   if (bound == nullptr) return nullptr;
@@ -120,7 +144,8 @@ PyObject* argument_slots(PyObject* self, PyObject* const* args, Py_ssize_t count
 }
 
 PyObject* prepared_state(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
-  Launcher* launcher = launcher_of(self);
+  Launcher* launcher = planned_launcher(self);
+  if (launcher == nullptr) return nullptr;
   PyObject* room[kMaxParams];
   PyObject* const* bound = launcher->binder.bind(launcher->plan, args, count, names, room);
   if (bound == nullptr) return nullptr;
@@ -129,6 +154,7 @@ PyObject* prepared_state(PyObject* self, PyObject* const* args, Py_ssize_t count
 }
 
 PyObject* compiled(PyObject* self, PyObject* args) {
+  if (planned_launcher(self) == nullptr) return nullptr;
   PyObject* cold = nullptr;
   PyObject* call_args = nullptr;
   PyObject* call_kwargs = nullptr;
@@ -159,7 +185,10 @@ PyObject* all_states(PyObject* self, PyObject* /*unused*/) {
 }
 
 PyObject* get_cold(PyObject* self, void* /*unused*/) { return Py_XNewRef(launcher_of(self)->cold); }
-PyObject* get_plan(PyObject* self, void* /*unused*/) { return Py_XNewRef(launcher_of(self)->plan_object); }
+PyObject* get_plan(PyObject* self, void* /*unused*/) {
+  Launcher* launcher = planned_launcher(self);
+  return launcher != nullptr ? Py_NewRef(launcher->plan_object) : nullptr;
+}
 PyObject* get_hits(PyObject* self, void* /*unused*/) {
   return PyLong_FromUnsignedLongLong(launcher_of(self)->memory_hits);
 }
@@ -184,6 +213,7 @@ PyMethodDef methods[] = {
     {kCacheInfo, method(forward<kCacheInfo>), kPacked, "Return the cumulative counters."},
     {kWithOptions, method(forward<kWithOptions>), kPacked, "Return a view with other options."},
     {kAcceptDrift, method(forward<kAcceptDrift>), kPacked, "Accept the captured values as they are now."},
+    {"__set_name__", method(forward<kSetName>), kPacked, "Note that the function is a method of the class."},
     {kClear, method(clear_all), kPacked, "Forget call states and baselines of this process."},
     {"_bind", method(bound_arguments), kFast, "Return the bound arguments, defaults filled in."},
     {"_key_words", method(key_words), kFast, "Return the key words of a call."},

@@ -29,9 +29,10 @@ CallState* holding_state(Launcher* launcher, const Call& call) {
   }
 }
 
-DARTER_COLD CallState* ask_cold(Launcher* launcher, PyObject* const* arguments) {
+DARTER_COLD CallState* ask_cold(Launcher* launcher, PyObject* const* arguments, const std::vector<uint64_t>& key) {
   Ref tuple(arguments_tuple(launcher, arguments));
-  Ref state(tuple ? PyObject_CallMethod(launcher->cold, "miss", "(O)", tuple.get()) : nullptr);
+  Ref words(tuple ? words_tuple(key.data(), key.size()) : nullptr);
+  Ref state(words ? PyObject_CallMethod(launcher->cold, "miss", "OO", tuple.get(), words.get()) : nullptr);
   if (!state) return nullptr;
   if (!PyObject_TypeCheck(state.get(), CallState_Type)) {
     PyErr_Format(PyExc_TypeError, "miss() must return a CallState, not %s", Py_TYPE(state.get())->tp_name);
@@ -58,7 +59,7 @@ bool read_call(Launcher* launcher, PyObject* const* arguments, Call* call) {
 DARTER_COLD CallState* miss(Launcher* launcher, PyObject* const* arguments, Call* call) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const std::vector<uint64_t> words(call->words.data(), call->words.data() + call->words.size());
-    Ref made(as_object(ask_cold(launcher, arguments)));
+    Ref made(as_object(ask_cold(launcher, arguments, words)));
     if (!made) return nullptr;
     launcher->table.insert(words.data(), words.size(), made.get());
     call->reset();

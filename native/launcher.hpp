@@ -31,9 +31,16 @@ struct Launcher {
   std::unordered_map<PyObject*, std::unique_ptr<ClassPlan>> classes;
   std::unordered_map<PyObject*, std::unique_ptr<ClassPlan>> objects;
   PyObject* cold = nullptr;         // owned
-  PyObject* plan_object = nullptr;  // owned: the SignaturePlan
+  PyObject* plan_object = nullptr;  // owned: the SignaturePlan; NULL before the first use
   unsigned long long memory_hits = 0;
   char verify_keys = 0;
+
+  // Takes the plan over; false with an exception set, and then there is none.
+  bool load_plan(PyObject* source) {
+    if (!plan.load(source)) return false;
+    plan_object = Py_NewRef(source);
+    return true;
+  }
 
   int traverse(visitproc visit, void* arg) const;
   void clear();

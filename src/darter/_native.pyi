@@ -147,7 +147,10 @@ class JitFunction:
 
     ``cold`` is asked for everything that is not warm::
 
-        miss(arguments: tuple) -> CallState                    bound arguments in signature order; raises, or compiles
+        plan() -> SignaturePlan                                at the first use, unless it was given
+        bind_to_class(owner, name)                             when a class body binds the function to a name
+        miss(arguments: tuple, words: tuple[int, ...]) -> CallState
+                                                               bound arguments in signature order; raises, or compiles
         constexpr_words(value, name: str) -> tuple[int, ...]   for values that the native encoder does not know
         verify_key(arguments: tuple, words: tuple[int, ...])   only while ``verify_keys`` is set
         warm, explain, cache_info, clear, with_options, accept_drift
@@ -162,7 +165,7 @@ class JitFunction:
     __wrapped__: Callable[..., Any]
     __name__: str
     __qualname__: str
-    def __new__(cls, cold: object, plan: SignaturePlan) -> JitFunction: ...
+    def __new__(cls, cold: object, plan: SignaturePlan | None = None) -> JitFunction: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> JitFunction: ...

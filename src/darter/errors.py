@@ -109,6 +109,10 @@ class KernelCheckError(DarterError, RuntimeError):
     """The interpreter found a race, a read of unwritten shared memory, an access out of bounds or divergent flow."""
 
 
+class KeyMismatchError(DarterError, RuntimeError):
+    """The native key of a call is not the reference key: a defect of darter, found under ``DARTER_VERIFY_KEYS=1``."""
+
+
 class CodegenError(DarterError, RuntimeError):
     """Generated code broke a rule of the code generator: a defect of darter, please report it."""
 

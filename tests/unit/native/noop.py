@@ -42,7 +42,10 @@ class NoopCold:
         self.during_miss: Callable[[], None] | None = None
         self.function: _native.JitFunction
 
-    def miss(self, arguments: tuple[Any, ...]) -> _native.CallState:
+    def bind_to_class(self, owner: type, name: str) -> None:
+        self.owner = owner
+
+    def miss(self, arguments: tuple[Any, ...], words: tuple[int, ...]) -> _native.CallState:
         if self.during_miss is not None:
             self.during_miss()
         slots = sum(map(slot_count, describe(self.plan, arguments).descriptors.values()))

@@ -1,0 +1,29 @@
+"""Which backend serves a device."""
+
+from __future__ import annotations
+
+import importlib
+
+from darter.backends import Backend
+from darter.errors import ArgumentValueError
+from darter.target import Device
+
+_MODULES = {"cpu": "darter.backends.cpu", "cuda": "darter.backends.cuda", "hip": "darter.backends.hip"}
+
+
+def backend_for(device: Device, interpret: bool) -> Backend:
+    """Return the backend that serves ``device``; the interpreter, where ``interpret`` asks for it.
+
+    Imported at the first need, so that a process without a GPU never looks for one.
+
+    Raises:
+        ArgumentValueError: no backend of this version serves the device.
+    """
+    name = "darter.backends.interpret" if interpret else _MODULES[device.backend]
+    try:
+        module: Backend = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise ArgumentValueError(f"the arguments are on {device}; this darter has no backend for it") from error
+    return module

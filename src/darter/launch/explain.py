@@ -1,0 +1,57 @@
+"""Why a call hits or misses, in words: ``fn.explain(...)``, drift errors, the log of recompiles, warnings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from darter._native import Guards
+from darter.launch.variants import Variants
+from darter.signature.descriptor import Descriptor
+from darter.signature.difference import difference
+
+_WAYS_OUT = (
+    'to build again instead: @dt.jit(on_drift="recompile") or dt.config.on_drift = "recompile"; to accept the new '
+    "values once: fn.accept_drift(); to compile a snapshot in: dt.static(value)"
+)
+
+
+def nearest(variants: Variants, descriptors: Mapping[str, Descriptor]) -> tuple[str, ...]:
+    """Return how a call differs from the nearest variant, one line per difference; empty without variants."""
+    candidates = [(*difference(v.descriptors, descriptors), *drift_lines(v.guards)) for v in variants.all()]
+    return min(candidates, key=len) if candidates else ()
+
+
+def drift_lines(guards: Guards) -> tuple[str, ...]:
+    """Return one line per captured value that is no longer what the guards were installed on."""
+    return tuple(str(drift) for drift in guards.differences())
+
+
+def report(outcome: str, lines: Sequence[str]) -> str:
+    """Return the text of an explanation: the outcome, then one line per difference."""
+    return "\n".join((outcome, *lines))
+
+
+def drift_message(name: str, guards: Guards) -> str:
+    """Return the text of a ``CaptureDriftError``."""
+    return report(
+        f"{name}(): captured values changed since this variant was compiled", (*drift_lines(guards), _WAYS_OUT)
+    )
+
+
+def not_compiled_message(name: str, lines: Sequence[str]) -> str:
+    """Return the text of a ``NotCompiledError``."""
+    return report(
+        f"{name}(): this CompiledFunction was compiled for other arguments",
+        (*lines, "call the launcher itself, or dt.compile(launcher, ...) with arguments like these"),
+    )
+
+
+def variants_message(name: str, variants: Variants, limit: int) -> str:
+    """Return the text of the variants warning: which argument or constexpr made most of the variants."""
+    every = variants.all()
+    blamed = Counter(
+        line.split(":", 1)[0] for variant in every[1:] for line in difference(every[0].descriptors, variant.descriptors)
+    )
+    cause = f"; most differ in {blamed.most_common(1)[0][0]}" if blamed else ""
+    return f"{name}() has more than {limit} compiled variants{cause}"

@@ -1,0 +1,237 @@
+"""What stands behind a ``JitFunction``: everything that a warm call does not need.
+
+The native dispatcher calls :meth:`Launcher.miss` when no call state of its table fits, and finds it again from then on.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from darter._native import CallState, CompiledFunction, Guards, JitFunction
+from darter.config import Config, process
+from darter.errors import CaptureDriftError, KeyMismatchError, NotCompiledError, VariantsWarning
+from darter.launch import explain
+from darter.launch.options import JitOptions, jit_options
+from darter.launch.request import Builder, BuildRequest
+from darter.launch.variants import Variant, Variants
+from darter.signature.describe import Description, describe
+from darter.signature.descriptor import ObjectFacts
+from darter.signature.plan import ParamKind, SignaturePlan
+from darter.signature.planner import plan_signature
+from darter.signature.words import constexpr_words, key_words
+
+VARIANT_LIMIT = 64
+"""Variants of one launcher above which it warns, once."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """Cumulative counts of one launcher; nothing resets them."""
+
+    compiles: int = 0
+    disk_hits: int = 0
+    shared_hits: int = 0
+
+
+class Launcher:
+    """One decorated launcher: its plan, its variants, its counts."""
+
+    __slots__ = (
+        "_builder",
+        "_counts",
+        "_dispatcher",
+        "_has_warned",
+        "_is_method",
+        "_lock",
+        "_plan",
+        "_variants",
+        "function",
+        "options",
+    )
+
+    def __init__(self, function: types.FunctionType, options: JitOptions, builder: Builder) -> None:
+        self.function = function
+        self.options = options
+        self._builder = builder
+        self._is_method = False
+        self._plan: SignaturePlan | None = None
+        self._variants = Variants()
+        self._counts = Counts()
+        self._lock = threading.RLock()
+        self._has_warned = False
+
+    # -- what the dispatcher calls ------------------------------------------------------------------------------------
+
+    def attach(self, dispatcher: JitFunction) -> JitFunction:
+        """Take the native half that calls this object, and return it."""
+        self._dispatcher: JitFunction = dispatcher
+        return dispatcher
+
+    def bind_to_class(self, owner: type, name: str) -> None:
+        """Note that the function is a method: its first parameter is ``self``."""
+        self._is_method = True
+
+    def plan(self) -> SignaturePlan:
+        """Return the parameter plan, made at the first use: annotations may name what is defined later."""
+        if self._plan is None:
+            self._plan = plan_signature(self.function, self._is_method)
+            self._dispatcher.verify_keys = Config.from_environment().verify_keys
+        return self._plan
+
+    def constexpr_words(self, value: Any, name: str) -> tuple[int, ...]:
+        """Return the key words of a compile-time value that the native key leaves to Python."""
+        return tuple(constexpr_words(value, self._dispatcher._intern, name))
+
+    def verify_key(self, arguments: Sequence[Any], words: tuple[int, ...]) -> None:
+        """Raise ``KeyMismatchError`` when the lean key is not the full key."""
+        description = describe(self.plan(), arguments)
+        expected = key_words(self.plan(), description.descriptors, description.device, self._dispatcher._intern)
+        if expected != words:
+            raise KeyMismatchError(
+                f"{self.plan().name}(): the lean key {_hex(words)} is not the full key {_hex(expected)}; this is a "
+                "defect of darter, please report it"
+            )
+
+    def miss(self, arguments: Sequence[Any], words: tuple[int, ...]) -> CallState:
+        """Return the call state for bound arguments whose key is ``words``.
+
+        Raises ``CaptureDriftError`` when this key was built before under other captured values and ``on_drift`` is
+        "raise", and whatever the build raises; nothing is kept of a failed build.
+        """
+        description = describe(self.plan(), arguments)
+        with self._lock:
+            held = self._variants.holding(words)
+            if held is not None:
+                return held.state
+            drifted = self._variants.drifted(words)
+            if drifted is not None and self._on_drift() == "raise":
+                raise CaptureDriftError(explain.drift_message(self.plan().name, drifted.guards))
+            why = explain.nearest(self._variants, description.descriptors)
+        return self._build(description, words, why)
+
+    # -- what a CompiledFunction's dispatcher calls -------------------------------------------------------------------
+
+    def mismatch(self, arguments: Sequence[Any], words: tuple[int, ...]) -> None:
+        """Raise ``NotCompiledError``: the compiled function is for other arguments."""
+        lines = explain.nearest(self._variants, describe(self.plan(), arguments).descriptors)
+        raise NotCompiledError(explain.not_compiled_message(self.plan().name, lines))
+
+    def drift(self, state: CallState) -> None:
+        """Raise ``CaptureDriftError``: the compiled function captured values that have changed."""
+        guards = state.guards
+        assert isinstance(guards, Guards)
+        raise CaptureDriftError(explain.drift_message(self.plan().name, guards))
+
+    # -- the public methods -------------------------------------------------------------------------------------------
+
+    def warm(self, *args: Any, **kwargs: Any) -> None:
+        """Compile and load for arguments like these; launch nothing."""
+        self._dispatcher._prepare(*args, **kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
+        """Return the launcher compiled and loaded for arguments like these."""
+        return self._dispatcher._compile(self, args, kwargs)
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """Return whether a call would hit memory or disk, compile or drift, and what differs from the nearest one."""
+        words = self._dispatcher._key_words(*args, **kwargs)
+        description = describe(self.plan(), self._dispatcher._bind(*args, **kwargs))
+        if self._variants.holding(words) is not None:
+            return explain.report("memory hit", ())
+        drifted = self._variants.drifted(words)
+        if drifted is not None and self._on_drift() == "raise":
+            return explain.report("drift", explain.drift_lines(drifted.guards))
+        outcome = "disk hit" if self._builder.on_disk(self._request(description)) else "compile"
+        return explain.report(outcome, explain.nearest(self._variants, description.descriptors))
+
+    def cache_info(self) -> dict[str, int]:
+        """Return cumulative counts: ``compiles`` (front-end runs), ``disk_hits``, ``memory_hits``; and ``variants``."""
+        counts = self._counts
+        return {
+            "compiles": counts.compiles,
+            "disk_hits": counts.disk_hits,
+            "memory_hits": self._dispatcher.memory_hits + counts.shared_hits,
+            "variants": len(self._variants),
+        }
+
+    def with_options(self, **options: Any) -> JitFunction:
+        """Return a view of the launcher with other options; this one stays as it is."""
+        view = Launcher(self.function, jit_options(self.options, options), self._builder)
+        view._is_method = self._is_method
+        return jit_function(view)
+
+    def clear(self) -> None:
+        """Forget call states and what they were built under; entries on disk stay."""
+        with self._lock:
+            self._variants.clear()
+            self._builder.forget(self.function)
+
+    def accept_drift(self) -> None:
+        """Let the next call build under the captured values of now."""
+        with self._lock:
+            self._variants.drop_drifted()
+            self._dispatcher._clear()
+
+    # -- building -----------------------------------------------------------------------------------------------------
+
+    def _on_drift(self) -> str:
+        return self.options.on_drift or process.on_drift
+
+    def _request(self, description: Description) -> BuildRequest:
+        owner = next(
+            (
+                facts.cls
+                for parameter in self.plan().parameters
+                if parameter.kind is ParamKind.SELF
+                and isinstance(facts := description.descriptors[parameter.name], ObjectFacts)
+            ),
+            None,
+        )
+        return BuildRequest(
+            self.function, self.plan(), description.descriptors, description.device, self.options.kernel, owner
+        )
+
+    def _build(self, description: Description, words: tuple[int, ...], why: tuple[str, ...]) -> CallState:
+        built = self._builder.build(self._request(description))
+        with self._lock:
+            held = self._variants.holding(words)
+            if held is not None:
+                return held.state
+            self._variants.add(Variant(words, description.descriptors, built.state, built.guards))
+            self._count(built.origin, why)
+            return built.state
+
+    def _count(self, origin: str, why: tuple[str, ...]) -> None:
+        counts = self._counts
+        match origin:
+            case "compile":
+                counts.compiles += 1
+                if counts.compiles > 1 and "recompiles" in Config.from_environment().log:
+                    sys.stderr.write(f"darter: {self.plan().name}: {explain.report('compile', why)}\n")
+            case "disk":
+                counts.disk_hits += 1
+            case _:
+                counts.shared_hits += 1
+        if len(self._variants) > VARIANT_LIMIT and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(
+                explain.variants_message(self.plan().name, self._variants, VARIANT_LIMIT), VariantsWarning, stacklevel=4
+            )
+
+
+def jit_function(launcher: Launcher) -> JitFunction:
+    """Return the callable of a launcher: its native dispatcher, named like the function."""
+    made = launcher.attach(JitFunction(launcher))
+    functools.update_wrapper(made, launcher.function)
+    return made
+
+
+def _hex(words: Sequence[int]) -> str:
+    return "(" + ", ".join(f"{word:#x}" for word in words) + ")"

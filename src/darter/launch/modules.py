@@ -1,0 +1,70 @@
+"""What this process keeps of builds beyond one launcher: builds by key record, and loaded modules by artifact.
+
+A kernel that a factory makes again finds its module again.  Content is the key, never an object's address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from darter.artifacts.artifact import Artifact
+from darter.artifacts.store import Build
+
+Module = TypeVar("Module")
+
+
+class Builds:
+    """Builds of this process by key record: what the store is between processes."""
+
+    __slots__ = ("_builds", "_lock")
+
+    def __init__(self) -> None:
+        self._builds: dict[bytes, list[Build]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, key: bytes, resolve: Callable[[bytes], bool]) -> Build | None:
+        """Return the newest build with this key whose manifest ``resolve`` accepts."""
+        with self._lock:
+            candidates = tuple(self._builds.get(key, ()))
+        return next((build for build in candidates if resolve(build.manifest)), None)
+
+    def add(self, key: bytes, build: Build) -> None:
+        """Keep a build, in place of one with the same manifest."""
+        with self._lock:
+            others = [b for b in self._builds.get(key, ()) if b.manifest != build.manifest]
+            self._builds[key] = [build, *others]
+
+    def forget(self, keys: set[bytes]) -> None:
+        """Drop the builds of ``keys``."""
+        with self._lock:
+            for key in keys:
+                self._builds.pop(key, None)
+
+
+class Modules(Generic[Module]):
+    """Loaded modules by (content of the artifact, context); none is unloaded implicitly."""
+
+    __slots__ = ("_loaded", "_lock")
+
+    def __init__(self) -> None:
+        self._loaded: dict[tuple[bytes, str], Module] = {}
+        self._lock = threading.Lock()
+
+    def obtain(self, artifact: Artifact, context: str, load: Callable[[], Module]) -> Module:
+        """Return the module of an artifact in a context, loaded once."""
+        key = (digest(artifact), context)
+        with self._lock:
+            if key not in self._loaded:
+                self._loaded[key] = load()
+            return self._loaded[key]
+
+
+def digest(artifact: Artifact) -> bytes:
+    """Return the SHA-256 of everything that loading an artifact reads."""
+    found = hashlib.sha256(artifact.code)
+    for kernel in artifact.kernels:
+        found.update(repr(kernel).encode())
+    return found.digest()

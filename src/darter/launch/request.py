@@ -1,0 +1,55 @@
+"""What is asked of the stages that build a launch, and what they answer; ``kernel`` wires the stages themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Literal, Protocol
+
+from darter._native import CallState, Guards
+from darter.ir.nodes import KernelOptions
+from darter.signature.descriptor import Descriptor
+from darter.signature.plan import SignaturePlan
+from darter.target import Device
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRequest:
+    """Everything that one call state depends on, apart from captured values.
+
+    ``descriptors`` are in signature order; ``owner`` is the class of ``self``, or None; ``options`` have every default
+    resolved.
+    """
+
+    function: FunctionType
+    plan: SignaturePlan
+    descriptors: Mapping[str, Descriptor]
+    device: Device
+    options: KernelOptions
+    owner: type | None
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A ready launch.
+
+    ``origin`` tells where it came from: "compile", "disk", or "memory" (another launcher of the same content).
+    """
+
+    state: CallState
+    guards: Guards
+    origin: Literal["compile", "disk", "memory"]
+
+
+class Builder(Protocol):
+    """The stages behind a miss."""
+
+    def build(self, request: BuildRequest) -> Built:
+        """Return a ready launch, from memory, from disk or from the front end."""
+
+    def on_disk(self, request: BuildRequest) -> bool:
+        """Return whether :meth:`build` would be spared the front end; loads, compiles and counts nothing."""
+
+    def forget(self, function: FunctionType) -> None:
+        """Drop what this process keeps of the function's builds; entries on disk stay."""

@@ -1,0 +1,63 @@
+"""The variants of one launcher: what each call state was built for; the warm path has a table of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from darter._native import CallState, Guards
+from darter.signature.descriptor import Descriptor
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One call state: what it was built for and the guards on what it captured."""
+
+    words: tuple[int, ...]
+    descriptors: Mapping[str, Descriptor]
+    state: CallState
+    guards: Guards
+
+
+class Variants:
+    """Variants by key words; several under one key when they were built under different captured values."""
+
+    __slots__ = ("_chains",)
+
+    def __init__(self) -> None:
+        self._chains: dict[tuple[int, ...], list[Variant]] = {}
+
+    def __len__(self) -> int:
+        return sum(len(chain) for chain in self._chains.values())
+
+    def all(self) -> list[Variant]:
+        """Return every variant."""
+        return [variant for chain in self._chains.values() for variant in chain]
+
+    def holding(self, words: tuple[int, ...]) -> Variant | None:
+        """Return the variant of a key whose captured values are what they were."""
+        return next((variant for variant in self._chains.get(words, ()) if variant.guards.holds()), None)
+
+    def drifted(self, words: tuple[int, ...]) -> Variant | None:
+        """Return the newest variant of a key whose captured values have changed under an unchanged environment.
+
+        Variables that steer code generation are a part of the key in all but name: their change is no drift.
+        """
+        for variant in self._chains.get(words, ()):
+            found = variant.guards.differences()
+            if found and not any(difference.is_environment for difference in found):
+                return variant
+        return None
+
+    def add(self, variant: Variant) -> None:
+        """Put a new variant first."""
+        self._chains.setdefault(variant.words, []).insert(0, variant)
+
+    def drop_drifted(self) -> None:
+        """Forget the variants whose captured values have changed."""
+        kept = {words: [v for v in chain if v.guards.holds()] for words, chain in self._chains.items()}
+        self._chains = {words: chain for words, chain in kept.items() if chain}
+
+    def clear(self) -> None:
+        """Forget every variant."""
+        self._chains.clear()
