@@ -83,7 +83,7 @@ def value_kind(value: object, name: str) -> ValueKind:
         return ValueKind.NUMPY_SCALAR if numpy_scalar_type(value.dtype) is not None else _refuse(value, name)
     if isinstance(value, type):
         return ValueKind.CLASS
-    if getattr(cls, "__jit_code__", False) is True:
+    if hasattr(cls, "__darter_capture__"):  # kernels, and what else of darter's stands for a function
         return ValueKind.FUNCTION
     if is_named_tuple(cls):
         return ValueKind.NAMED_TUPLE

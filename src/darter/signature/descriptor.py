@@ -71,7 +71,10 @@ class NoneFacts:
 
 @dataclass(frozen=True, slots=True)
 class ConstexprFacts:
-    """A compile-time value."""
+    """A compile-time value.
+
+    Equality of these facts is Python's, to which 1, True and 1.0 are one: compare key words or canonical bytes instead.
+    """
 
     value: Any
 

@@ -33,7 +33,8 @@ from darter.signature.structures import (
     jit_field_names,
 )
 
-_VARARGS, _VARKEYWORDS = 0x04, 0x08  # CO_VARARGS, CO_VARKEYWORDS of inspect, which is slow to import
+# CO_VARARGS, CO_VARKEYWORDS, and CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR of inspect, which is slow to import.
+_VARARGS, _VARKEYWORDS, _SUSPENDS = 0x04, 0x08, 0x2A0
 
 _ACCEPTED = (
     "dt.Tensor, dt.Tensor[...], dt.Pointer[dtype], a scalar type (dt.Int64, int, float, bool), dt.Constexpr, "
@@ -53,8 +54,15 @@ def plan_signature(function: Callable[..., Any], owner: bool) -> SignaturePlan:
     annotation.  Strings are evaluated in the function's own scope.  A default of None makes a parameter optional.
     Raises ``SignatureError`` for ``*args``, ``**kwargs`` and annotations that mean nothing here.
     """
+    if not isinstance(function, types.FunctionType):
+        raise SignatureError(
+            f"found {function!r}, a {type(function).__qualname__}; accepted: a function made by def. Wrap it in one, "
+            "and put darter's decorator directly above the def."
+        )
     code = function.__code__
     where = f"{function.__qualname__}()"
+    if code.co_flags & _SUSPENDS:
+        raise SignatureError(f"{where}: generators and coroutines are not accepted as kernels and launchers.")
     if code.co_flags & (_VARARGS | _VARKEYWORDS):
         raise SignatureError(
             f"{where}: *args and **kwargs are not accepted in kernels and launchers. Name every parameter; pass "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Optional
 
@@ -201,6 +202,20 @@ def test_variadic_parameters_are_refused() -> None:
             plan_signature(function, owner=False)
     with pytest.raises(SignatureError, match="takes self first"):
         plan_signature(lambda: None, owner=True)
+
+
+def test_what_is_no_plain_function_is_refused() -> None:
+    def generator():
+        yield
+
+    async def coroutine(): ...
+
+    for wrong in (len, int, 3, functools.partial(len)):
+        with pytest.raises(SignatureError, match="accepted: a function made by def"):
+            plan_signature(wrong, owner=False)
+    for wrong in (generator, coroutine):
+        with pytest.raises(SignatureError, match="generators and coroutines"):
+            plan_signature(wrong, owner=False)
 
 
 def test_a_class_that_contains_itself_is_refused() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import darter.dtypes as dt
 from darter.errors import UnkeyableError
+from darter.lang.kernel_function import KernelFunction
 from darter.signature.annotations import Constexpr, Pointer, Stream, Tensor
 from darter.signature.argument import from_dlpack
 from darter.signature.describe import full_key
@@ -135,6 +136,13 @@ def test_classes_are_told_apart_by_identity() -> None:
     twins = [namedtuple("Twin", "x y") for _ in range(2)]
     assert constexpr_words(twins[0](1, 2), intern) != constexpr_words(twins[1](1, 2), intern)
     assert constexpr_words(twins[0], intern) != constexpr_words(twins[1], intern)
+
+
+def test_kernels_key_as_functions_do() -> None:
+    first, second = KernelFunction(helper), KernelFunction(helper)
+    intern = Interner()
+    assert constexpr_words(first, intern) == (0x1F | 1 << 8,)
+    assert constexpr_words(second, intern) == (0x1F | 2 << 8,)
 
 
 @dataclass
