@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +16,6 @@ from darter.ir.builder import pointer_type
 
 EXACT = (n.MathOp.SQRT, n.MathOp.FLOOR, n.MathOp.CEIL, n.MathOp.TRUNC, n.MathOp.RINT)
 INPUT_ELEMENTS = 256
-_ALIGN_BYTES = 64
 
 
 class Role(enum.Enum):
@@ -78,7 +79,7 @@ class GeneratedKernel:
 
 
 class Memory:
-    """Buffers of one run, aligned to 64 bytes, the same for the same seed."""
+    """Buffers of one run, the same for the same seed; those of inputs are aligned to 64 bytes."""
 
     def __init__(self, generated: GeneratedKernel, seed: int) -> None:
         self.plan = generated.plan
@@ -90,7 +91,7 @@ class Memory:
 
 
 def _filled(role: Role, dtype: dt.ScalarType, count: int, seed: int) -> np.ndarray:
-    array = _aligned(count, numbers.storage(dtype))
+    array = _before_a_wall(count, numbers.storage(dtype))
     if role in (Role.OUTPUT, Role.INEXACT):
         array.view(np.uint8)[:] = 0x5A if dtype is not dt.Bool else 0
         return array
@@ -110,11 +111,16 @@ def _filled(role: Role, dtype: dt.ScalarType, count: int, seed: int) -> np.ndarr
     return array
 
 
-def _aligned(count: int, kind: np.dtype) -> np.ndarray:
+def _before_a_wall(count: int, kind: np.dtype) -> np.ndarray:
+    """Return zeros that end where a page begins that must not be touched: running over the end stops the process."""
     size = count * kind.itemsize
-    raw = np.zeros(size + _ALIGN_BYTES, np.uint8)
-    start = -raw.ctypes.data % _ALIGN_BYTES
-    return raw[start : start + size].view(kind)
+    pages = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+    area = mmap.mmap(-1, pages + mmap.PAGESIZE)
+    raw = np.frombuffer(area, np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mprotect(ctypes.c_void_p(raw.ctypes.data + pages), ctypes.c_size_t(mmap.PAGESIZE), 0) != 0:
+        raise OSError(ctypes.get_errno(), "mprotect")
+    return raw[pages - size : pages].view(kind)
 
 
 def differences(reference: Memory, other: Memory, ulps: dict[n.MathOp, int]) -> list[str]:

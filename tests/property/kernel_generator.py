@@ -171,7 +171,12 @@ class KernelGenerator:
             loops = (self.for_, self.for_, self.while_) if flow.depth < 3 else ()
             self.random.choice((self.if_, self.if_, self.early_exit, *loops))(inside, flow)
             return inside + 1
-        choices = [self.expression] * 10 + [self.load] * 4 + [self.any_store] * 2 + [self.atomic] * 1 + [self.inexact]
+        choices = (
+            [self.expression] * 10
+            + [self.load] * 4
+            + [self.any_store] * 2
+            + [self.atomic, self.inexact, self.guarded, self.row, self.chosen_pointer]
+        )
         if flow.barriers:
             choices += [self.exchange] * 2 + [self.shared_atomic, self.b.barrier]
         if flow.warps and self.threads % self.warp_size == 0:
@@ -380,6 +385,39 @@ class KernelGenerator:
             index = b.mul(index, b.const(index.dtype, width)) if aligned else index
         align = min(16, width * dtype.size_bytes) if aligned else dtype.size_bytes
         self.note(*b.load_vector(pointer, index, width, align)[:3])
+
+    def guarded(self) -> None:
+        """Load and store under a bounds check whose other side lies beyond the end of the buffer."""
+        b, dtype = self.b, self.random.choice(self.types)
+        start, factor = self.random.randint(0, INPUT_ELEMENTS), self.random.choice((1, 1, 1, 2, 5))
+        index = b.add(b.mul(self.thread, b.const(dt.Int32, factor)), b.const(dt.Int32, start))
+        inside = b.compare(n.CompareOp.LT, index, b.const(dt.Int32, INPUT_ELEMENTS))
+        pointer, fallback = self.plan.input(dtype), self.pick(dtype)
+        self.note(*b.if_(inside, lambda: [b.load(pointer, index)], lambda: [fallback]))
+        last = max(1, self.everyone - self.random.randint(0, 40))
+        out, first = self.plan.slot(dtype, Role.OUTPUT, last)
+        mine = b.compare(n.CompareOp.LT, self.global_thread, b.const(dt.Int64, last))
+        b.if_(mine, lambda: b.store(out, b.add(self.global_thread, b.const(dt.Int64, first)), fallback))
+
+    def row(self) -> None:
+        """Go through a part of the input with all threads of the block, and carry a sum."""
+        b, dtype = (
+            self.b,
+            self.random.choice([dtype for dtype in self.types if dtype in _ARITHMETIC and dtype is not dt.Bool]),
+        )
+        pointer, index = self.plan.input(dtype), self.random.choice((dt.Int32, dt.Int64))
+        length = self.small(self.pick_agreed(index), INPUT_ELEMENTS - 1)
+        start = self.thread if index is dt.Int32 else b.cast(dt.Int64, self.thread)
+
+        def body(k: n.Value, total: n.Value) -> list[n.Value]:
+            return [b.binary(self.random.choice((n.BinaryOp.ADD, n.BinaryOp.MAX)), total, b.load(pointer, k))]
+
+        self.note(*b.for_(start, length, b.const(index, self.threads), [self.pick(dtype)], body))
+
+    def chosen_pointer(self) -> None:
+        b, dtype = self.b, self.random.choice(self.types)
+        ends = [b.offset(self.plan.input(dtype), b.const(dt.Int32, self.random.randint(0, 100))) for _ in range(2)]
+        self.note(b.load(b.select(self.pick(dt.Bool), *ends), self.near_thread(127)))
 
     def any_store(self) -> None:
         self.store(self.random.choice(self.types))
