@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from darter.errors import KernelTypeError
 from darter.ir import nodes as n
 from darter.ir.facts import Level
+from darter.ir.operands import walk
 from darter.ir.uniformity import Uniformity, analyze
 
 Describe = Callable[[n.Loc], str]
@@ -34,8 +35,8 @@ def check_convergence(kernel: n.Kernel, describe: Describe) -> None:
     Raises:
         KernelTypeError: names the operation's line and that of the condition, loop or early exit.
     """
-    needing = _Needs(analyze(kernel), describe)
-    needing.block(kernel.body, ())
+    if any(isinstance(node, n.Barrier | n.Shuffle | n.Vote) for node in walk(kernel.body)):
+        _Needs(analyze(kernel), describe).block(kernel.body, ())
 
 
 _Around = tuple[tuple[n.Node, Level], ...]

@@ -1,62 +1,57 @@
-"""What a node defines and what it uses: the two questions that every pass asks."""
+"""What a node defines and what it uses: the two questions that every pass asks, by tables because they ask it often."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from darter.ir import nodes as n
 
+Values = tuple[n.Value, ...]
 
-def results_of(node: n.Node) -> tuple[n.Value, ...]:
+_SEVERAL_RESULTS = frozenset({n.Load, n.If, n.For, n.While})
+_NO_RESULT = frozenset({n.Store, n.Barrier, n.Assert, n.Print, n.Launch, n.Raise})
+_OPERANDS: dict[type[n.Node], Callable[[Any], Values]] = {
+    n.Unary: lambda node: (node.operand,),
+    n.Cast: lambda node: (node.operand,),
+    n.Bitcast: lambda node: (node.operand,),
+    n.Binary: lambda node: (node.lhs, node.rhs),
+    n.Compare: lambda node: (node.lhs, node.rhs),
+    n.Select: lambda node: (node.condition, node.on_true, node.on_false),
+    n.Fma: lambda node: (node.a, node.b, node.c),
+    n.Math: lambda node: node.operands,
+    n.Offset: lambda node: (node.pointer, node.offset),
+    n.PointerCast: lambda node: (node.pointer,),
+    n.Load: lambda node: (node.pointer, node.offset),
+    n.Store: lambda node: (*node.values, node.pointer, node.offset),
+    n.Atomic: lambda node: (
+        *(node.pointer, node.offset, node.value),
+        *(() if node.expected is None else (node.expected,)),
+    ),
+    n.Shuffle: lambda node: (node.value, node.lane),
+    n.Vote: lambda node: (node.predicate,),
+    n.Assert: lambda node: (node.condition, *node.operands),
+    n.Print: lambda node: node.operands,
+    n.If: lambda node: (node.condition,),
+    n.For: lambda node: (node.lower, node.upper, node.step, *node.initial),
+    n.While: lambda node: node.initial,
+    n.Launch: lambda node: (*node.arguments, *node.grid, node.shared_bytes),
+    n.Raise: lambda node: node.operands,
+}
+
+
+def results_of(node: n.Node) -> Values:
     """Return the values that ``node`` defines for its block; block arguments inside it are not among them."""
-    match node:
-        case n.Load() | n.If() | n.For() | n.While():
-            return node.results
-        case n.Store() | n.Barrier() | n.Assert() | n.Print() | n.Launch() | n.Raise():
-            return ()
-        case _:
-            result: n.Value = node.result  # type: ignore[attr-defined]
-            return (result,)
+    kind = type(node)
+    if kind in _SEVERAL_RESULTS:
+        return node.results  # type: ignore[attr-defined, no-any-return]
+    return () if kind in _NO_RESULT else (node.result,)  # type: ignore[attr-defined]
 
 
-def operands_of(node: n.Node) -> tuple[n.Value, ...]:
+def operands_of(node: n.Node) -> Values:
     """Return the values that ``node`` itself uses, not those used inside its blocks."""
-    match node:
-        case n.Unary() | n.Cast() | n.Bitcast():
-            return (node.operand,)
-        case n.Binary() | n.Compare():
-            return (node.lhs, node.rhs)
-        case n.Select():
-            return (node.condition, node.on_true, node.on_false)
-        case n.Fma():
-            return (node.a, node.b, node.c)
-        case n.Math() | n.Print() | n.Raise():
-            return node.operands
-        case n.Offset() | n.Load():
-            return (node.pointer, node.offset)
-        case n.PointerCast():
-            return (node.pointer,)
-        case n.Store():
-            return (*node.values, node.pointer, node.offset)
-        case n.Atomic():
-            expected = () if node.expected is None else (node.expected,)
-            return (node.pointer, node.offset, node.value, *expected)
-        case n.Shuffle():
-            return (node.value, node.lane)
-        case n.Vote():
-            return (node.predicate,)
-        case n.Assert():
-            return (node.condition, *node.operands)
-        case n.Launch():
-            return (*node.arguments, *node.grid, node.shared_bytes)
-        case n.If():
-            return (node.condition,)
-        case n.For():
-            return (node.lower, node.upper, node.step, *node.initial)
-        case n.While():
-            return node.initial
-        case _:
-            return ()
+    operands = _OPERANDS.get(type(node))
+    return () if operands is None else operands(node)
 
 
 def walk(block: n.Block) -> Iterator[n.Node]:
