@@ -187,6 +187,11 @@ def _normalised(node: FunctionNode) -> str:
 def _remedy(function: types.FunctionType) -> str:
     code = function.__code__
     where = f"{function.__qualname__} (file {code.co_filename!r}, line {code.co_firstlineno})"
+    if "@pytest_ar" in function.__globals__:
+        return (
+            f"the source of {where} is not the code that runs: pytest rewrote the module, and with it the assert "
+            f"statements of this function. Use `if ...: raise`, or put it into a module that pytest does not collect."
+        )
     if linecache.getlines(code.co_filename, function.__globals__):
         return (
             f"the source of {where} is not the code that runs: the file was edited after it was loaded, or the code "

@@ -1,4 +1,4 @@
-"""Messages about mistakes in kernel code, word for word; write them with ``python -m tests.golden.test_kernel_errors``."""
+"""Messages about mistakes in kernel code, word for word; ``python -m tests.golden.test_kernel_errors`` writes them."""
 
 from __future__ import annotations
 

@@ -318,7 +318,12 @@ def guarded(t: Tracer, flags: list[str], rest: Callable[[], Dead], why: str) -> 
     assert taken is not None
     before = {name: frame.locals[name] for name in flags}
 
+    # Where this frame has returned, nobody sees what its own containers hold: the rest may change them.
+    floor = max(t.regions[-1].floor, frame.serial) if flags == [RETURNED] else None
+
     def goes_on() -> tuple[None, Dead]:
+        if floor is not None:
+            t.regions[-1].floor = floor
         for name in flags:
             frame.locals[name] = False
         dead = rest()

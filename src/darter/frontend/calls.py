@@ -188,6 +188,7 @@ def run_frame(t: Tracer, frame: Frame, node: Any) -> Any:
             advice="recursion must end at compile time; use a loop",
         )
     t.frame = frame
+    frame.serial = t.next_serial()
     t.depth += 1
     try:
         if isinstance(node, ast.Lambda):

@@ -6,13 +6,14 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from darter.capture.static import static
 from darter.dtypes import Bool
 from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
 from darter.frontend import access, attributes, calls
 from darter.frontend.branches import branch
 from darter.frontend.diagnostics import nearest
 from darter.frontend.frame import Frame
-from darter.frontend.names import bind, resolve
+from darter.frontend.names import bind, recorded, resolve
 from darter.frontend.operators import (
     BINARY,
     COMPARE,
@@ -244,6 +245,8 @@ def _dict(t: Tracer, node: ast.Dict) -> Any:
 
 def _call(t: Tracer, node: ast.Call) -> Any:
     function = evaluate(t, node.func)
+    if function is static:
+        return _snapshot(t, node)
     arguments = _items(t, node.args)
     keywords: dict[str, Any] = {}
     for keyword in node.keywords:
@@ -256,6 +259,18 @@ def _call(t: Tracer, node: ast.Call) -> Any:
             keywords[name] = access.read_item(t, value, name)
     t.at = node
     return calls.call(t, function, arguments, keywords, node)
+
+
+def _snapshot(t: Tracer, node: ast.Call) -> Any:
+    """``dt.static(obj)``: what is read inside is a snapshot, not guarded."""
+    if len(node.args) != 1 or node.keywords:
+        t.at = node
+        t.fail(KernelTypeError, "dt.static takes one value")
+    value = recorded(t, lambda: t.recorder.static(lambda: evaluate(t, node.args[0])))
+    t.at = node
+    if is_runtime(value):
+        t.fail(KernelTypeError, "dt.static takes a value known at compile time", found=kind_of(value))
+    return value
 
 
 def _lambda(t: Tracer, node: ast.Lambda) -> Any:

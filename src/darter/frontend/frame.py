@@ -23,7 +23,19 @@ class Frame:
     node that called it.  Flags of early exits stand among the locals, under names that no code can write.
     """
 
-    __slots__ = ("caller", "function", "index", "local_names", "locals", "locs", "loops", "node", "outer", "source")
+    __slots__ = (
+        "caller",
+        "function",
+        "index",
+        "local_names",
+        "locals",
+        "locs",
+        "loops",
+        "node",
+        "outer",
+        "serial",
+        "source",
+    )
 
     def __init__(
         self,
@@ -42,6 +54,7 @@ class Frame:
         self.local_names = local_names
         self.outer = outer
         self.caller = caller
+        self.serial = 0
         self.locals: dict[str, Any] = {RETURNED: False, RESULT: UNSET}
         self.loops: list[LoopFlags] = []
         self.locs: dict[int, Loc] = outer.locs if outer is not None else {}

@@ -397,13 +397,6 @@ def _static_range(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> 
     return run_native(t, lambda: host.static_range(start, stop, 1 if step is None else step), "dt.static_range")
 
 
-def _static(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    (value,) = _bound(t, "static", arguments, keywords, "value")
-    if is_runtime(value):
-        t.fail(KernelTypeError, "dt.static takes a value known at compile time", found=kind_of(value))
-    return value
-
-
 def _text(t: Tracer, values: list[Any]) -> tuple[tuple[str, ...], tuple[DeviceValue, ...]]:
     """Return the pieces and operands of values printed one after the other, with spaces between them."""
     pieces, operands = [""], []
@@ -473,6 +466,5 @@ INTRINSICS: dict[str, Handler] = {
 SPECIAL: dict[Any, Handler] = {
     host.cdiv: _cdiv,
     host.static_range: _static_range,
-    host.static: _static,
 }
 """Plain functions of ``darter.lang`` that mean more in kernel code than their Python says."""

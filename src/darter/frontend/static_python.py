@@ -79,6 +79,11 @@ METHODS: dict[type, frozenset[str]] = {
 """Methods of builtin types that are pure and run natively on static values."""
 
 
+def is_array(value: Any) -> bool:
+    """True for a numpy array: kernel code reads one as a snapshot only (``dt.static``), which the recorder enforces."""
+    return type(value).__name__ == "ndarray" and type(value).__module__ == "numpy"
+
+
 def iterate(t: Tracer, value: Any) -> list[Any]:
     """Return the items of a static container, in order.
 
@@ -94,6 +99,8 @@ def iterate(t: Tracer, value: Any) -> list[Any]:
         return list(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
         return list(t.recorder.items(value))
+    if is_array(value):
+        return list(value)
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return [t.recorder.attribute(value, name) for name in value._member_names_]
     raise t.error(
@@ -110,7 +117,7 @@ def length(t: Tracer, value: Any) -> int:
         return len(value.items)
     if isinstance(value, StructValue) and issubclass(value.cls, tuple):
         return len(value.values)
-    if isinstance(value, (KernelList, KernelDict, range, str, bytes)):
+    if isinstance(value, (KernelList, KernelDict, range, str, bytes)) or (is_array(value) and value.ndim):
         return len(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
         return t.recorder.length(value)
@@ -137,7 +144,7 @@ def item(t: Tracer, container: Any, key: Any) -> Any:
             found=f"{kind_of(container)} indexed by {kind_of(key)}",
             advice="use dt.where over the items, shared memory, or a tensor",
         )
-    if isinstance(container, (KernelList, KernelDict, str, bytes, range)):
+    if isinstance(container, (KernelList, KernelDict, str, bytes, range)) or is_array(container):
         found = run_native(t, lambda: container[key], f"indexing {kind_of(container)}")
         return t.new_list(found) if type(found) is list else found
     if isinstance(container, StructValue) and issubclass(container.cls, tuple):
@@ -191,7 +198,7 @@ def check_mutable(t: Tracer, container: Any) -> None:
             found=kind_of(container),
             advice="make a new list in the kernel, or store to a tensor",
         )
-    if container.serial < t.regions[-1].serial:
+    if container.serial < t.regions[-1].floor:
         t.fail(
             KernelValueError,
             "a Python container from outside cannot change under a run-time condition or in a run-time loop",

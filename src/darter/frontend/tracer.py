@@ -43,6 +43,9 @@ class Recorder(Protocol):
     def function(self, function: Any) -> Any:
         """Record code and defaults of a helper before it is interpreted."""
 
+    def static(self, read_value: Callable[[], Any]) -> Any:
+        """Return a snapshot of what ``read_value`` reads."""
+
     def method(self, cls: type, name: str) -> Any:
         """Return a function found through the MRO of ``cls``."""
 
@@ -74,14 +77,18 @@ class Session:
 
 
 class Region:
-    """A block being filled, and the register arrays that were written while it was, with what they held before."""
+    """A block being filled, and the register arrays that were written while it was, with what they held before.
 
-    __slots__ = ("block", "log", "serial")
+    Containers of a serial of at least ``floor`` may change in it.
+    """
+
+    __slots__ = ("block", "casts", "floor", "log", "serial")
 
     def __init__(self, block: Block, serial: int) -> None:
         self.block = block
-        self.serial = serial
+        self.serial = self.floor = serial
         self.log: dict[RegisterArray, list[DeviceValue]] = {}
+        self.casts: dict[tuple[Value, ScalarType], Value] = {}
 
 
 class Side:
@@ -156,8 +163,15 @@ class Tracer:
         """Return ``value`` converted to ``dtype``."""
         if value.type is dtype:
             return value
+        key = (value, dtype)
+        for region in self.regions:
+            if key in region.casts:
+                return region.casts[key]
         result = Value(dtype, value.hint)
         self.emit(Cast(result, value))
+        region = self.regions[-1]
+        if self.nodes is region.block.nodes:  # else it stands at the end of a block that was left
+            region.casts[key] = result
         return result
 
     # -- regions ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What kernel code may call: indices, memory, warps, mathematics; and the device library, written in darter itself."""
 
-from darter.lang.host import assert_, cdiv, print, static, static_range
+from darter.capture.static import static
+from darter.lang.host import assert_, cdiv, print, static_range
 from darter.lang.indices import block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id, warp_size
 from darter.lang.kernel_function import KernelFunction
 from darter.lang.math import (

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from darter.capture.recorder import Recorder
-from darter.dtypes import Float32, Float64
+from darter.dtypes import Float32, Float64, Int32
 from darter.frontend.trace import trace
 from darter.ir import nodes as n
 from darter.ir.interpreter import run_kernel
 from darter.ir.verify import verify
 from darter.lang.kernel_function import KernelFunction
+from darter.signature.annotations import Tensor
 from darter.signature.binder import bind
 from darter.signature.describe import describe
+from darter.signature.descriptor import ConstexprFacts, ObjectFacts
 from darter.signature.planner import plan_signature
 from darter.target import Target
 
@@ -42,13 +44,13 @@ def _traced(function: Any, arguments: Any, options: Any, owner: Any) -> Any:
     recorder = Recorder(function, owner)
     module = trace(function, plan, described.descriptors, TARGET, options or n.KernelOptions(), recorder, owner)
     verify(module)
-    return module, bound
+    return module, list(zip(bound, described.descriptors.values(), strict=True))
 
 
 def run(function: Any, *arguments: Any, options: n.KernelOptions | None = None, owner: type | None = None) -> n.Module:
     """Trace a launcher, run its launches in the interpreter, and return the module."""
     module, bound = _traced(function, arguments, options, owner)
-    words = [word for value in bound for word in _slots(value)]
+    words = [word for value, facts in bound for word in _slots(value, facts)]
     environment = dict(zip(module.parameters, words, strict=True))
     _run_block(module, module.body, environment)
     return module
@@ -68,7 +70,21 @@ def launcher(kernel: KernelFunction, block: Any = 32, grid: Any = 1, shared: int
     return launch
 
 
-def _slots(value: Any) -> list[Any]:
+def asserting_launcher(kernel: KernelFunction) -> Any:
+    """Return a launcher with an ``assert``; pytest would rewrite it in a test module."""
+
+    def launch(x: Tensor, n: Int32):
+        if x.shape[0] % n != 0:
+            raise ValueError(f"{x.shape[0]} is no multiple of {n}")
+        assert n < 8, "too many"
+        kernel(x, x, 1, 1, 32).launch(grid=1, block=32)
+
+    return launch
+
+
+def _slots(value: Any, facts: Any = None) -> list[Any]:
+    if isinstance(facts, (ConstexprFacts, ObjectFacts)):
+        return []
     if isinstance(value, np.ndarray):
         strides = [s // value.itemsize for s in value.strides]
         return [value.ctypes.data, *value.shape, *strides]

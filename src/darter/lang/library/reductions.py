@@ -1,0 +1,114 @@
+"""Reductions over a warp and over a block: every thread gets the result.
+
+The flow must be uniform: over the warp for ``warp_*``, over the block for ``block_*``, which contain barriers.  The order
+of combination is fixed, so results are the same on every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from darter.dtypes import Bool, Int32
+from darter.lang.host import cdiv, static_range
+from darter.lang.indices import block_dim, lane_id, thread_idx, warp_id, warp_size
+from darter.lang.math import max as maximum, min as minimum, where
+from darter.lang.memory import barrier, shared
+from darter.lang.warp import shuffle_down, shuffle_idx, shuffle_xor, vote_all, vote_any
+
+Combine = Callable[[Any, Any], Any]
+
+
+def block_threads() -> int:
+    """Return the number of threads of a block, a compile-time number."""
+    return block_dim.x * block_dim.y * block_dim.z
+
+
+def linear_thread() -> Any:
+    """Return the thread's number in its block, x fastest: Int32."""
+    return thread_idx.x + block_dim.x * (thread_idx.y + block_dim.y * thread_idx.z)
+
+
+def add(a: Any, b: Any) -> Any:
+    """Return ``a + b``."""
+    return a + b
+
+
+def warp_reduce(value: Any, combine: Combine) -> Any:
+    """Return ``combine`` over the values of the warp's threads; ``combine`` is associative and commutative."""
+    if block_threads() % warp_size == 0:
+        step = warp_size // 2
+        while step > 0:
+            value = combine(value, shuffle_xor(value, step))
+            step //= 2
+        return value
+    return _partial_warp(value, combine)
+
+
+def _partial_warp(value: Any, combine: Combine) -> Any:
+    """Reduce where the last warp is not full: lanes beyond the block take no part."""
+    lanes = minimum(warp_size, block_threads() - warp_id * warp_size)
+    step = 1
+    while step < warp_size:
+        other = shuffle_down(value, step)
+        value = where(lane_id + step < lanes, combine(value, other), value)
+        step *= 2
+    return shuffle_idx(value, 0)
+
+
+def warp_sum(value: Any) -> Any:
+    """Return the sum over the warp."""
+    return warp_reduce(value, add)
+
+
+def warp_max(value: Any) -> Any:
+    """Return the largest value of the warp; NaN propagates."""
+    return warp_reduce(value, maximum)
+
+
+def warp_min(value: Any) -> Any:
+    """Return the smallest value of the warp; NaN propagates."""
+    return warp_reduce(value, minimum)
+
+
+def block_reduce(value: Any, combine: Combine) -> Any:
+    """Return ``combine`` over the values of the block's threads; it is associative and commutative."""
+    value = warp_reduce(value, combine)
+    warps = cdiv(block_threads(), warp_size)
+    if warps == 1:
+        return value
+    partial = shared(value.dtype, warps)
+    if lane_id == 0:
+        partial[warp_id] = value
+    barrier()
+    result = partial[0]
+    for warp in static_range(1, warps):
+        result = combine(result, partial[warp])
+    # The next reduction may take the same memory.
+    barrier()
+    return result
+
+
+def block_sum(value: Any) -> Any:
+    """Return the sum over the block."""
+    return block_reduce(value, add)
+
+
+def block_max(value: Any) -> Any:
+    """Return the largest value of the block; NaN propagates."""
+    return block_reduce(value, maximum)
+
+
+def block_min(value: Any) -> Any:
+    """Return the smallest value of the block; NaN propagates."""
+    return block_reduce(value, minimum)
+
+
+def block_any(predicate: Any) -> Any:
+    """Return whether ``predicate`` holds in any thread of the block."""
+    return Bool(block_max(Int32(vote_any(predicate))))
+
+
+def block_all(predicate: Any) -> Any:
+    """Return whether ``predicate`` holds in every thread of the block."""
+    return Bool(block_min(Int32(vote_all(predicate))))

@@ -1,0 +1,260 @@
+"""Types of operations, weak numbers, and static Python inside kernels."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+import operator
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import darter.lang as dt
+from darter.dtypes import BFloat16, Bool, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt32, UInt64
+from darter.errors import KernelTypeError
+from darter.ir import nodes as n
+from darter.lang.kernel_function import KernelFunction as kernel
+from tests.unit.frontend import harness
+
+run, launcher, traced = harness.run, harness.launcher, harness.traced
+
+ONE = np.float32(1)
+
+
+def check(body, expected, out=None):
+    """Run ``body`` in one thread and compare what it stores; bodies take ``out``."""
+    array = np.zeros(len(expected), np.float64) if out is None else out
+    run(launcher(kernel(body), block=1), array)
+    np.testing.assert_array_equal(array, np.array(expected, array.dtype))
+
+
+def test_promotion():
+    def body(out):
+        b = Bool(dt.thread_idx.x == 0)
+        types = (
+            (Int32(1) + Int64(2)).dtype == Int64,
+            (Int32(1) + Float16(2)).dtype == Float16,
+            (Float16(1) + BFloat16(2)).dtype == Float32,
+            (Float32(1) * 2).dtype == Float32,
+            (Int32(1) * 2.0).dtype == Float32,
+            (Int32(7) / 2).dtype == Float32,
+            (Int64(7) / Int64(2)).dtype == Float64,
+            (Int8(7) // 2).dtype == Int8,
+            (b + 1).dtype == Int32,
+            (b & True).dtype == Bool,
+            (BFloat16(1) + 0.5).dtype == BFloat16,
+            (dt.thread_idx.x + dt.block_idx.x).dtype == Int64,
+            (UInt8(1) << 3).dtype == UInt8,
+            (-b).dtype == Int32,
+            dt.exp(Float16(0)).dtype == Float16,
+            dt.where(b, 1, Float32(2)).dtype == Float32,
+        )
+        for i in dt.static_range(len(types)):
+            out[i] = Float64(types[i])
+
+    check(body, [1] * 16)
+
+
+def test_floor_division_and_remainder_and_powers():
+    def body(out):
+        t = dt.thread_idx.x
+        out[0] = Float64((t - 7) // 2)
+        out[1] = Float64((t - 7) % 3)
+        out[2] = Float64(Float32(-7.5) // 2)
+        out[3] = Float64(Float32(-7.5) % 2)
+        out[4] = Float64((t + 3) ** 4)
+        out[5] = Float64(Float32(3) ** 2)
+        out[6] = 2**-1
+        out[7] = Float64(abs(t - 3))
+
+    check(body, [-4, 2, -4, 0.5, 81, 9, 0.5, 3])
+
+
+def test_comparisons_chain_and_booleans():
+    def body(out):
+        t = dt.thread_idx.x
+        out[0] = Float64(-1 < t < 1)
+        out[1] = Float64(0 < t < 1)
+        out[2] = Float64(not (t == 1))
+        out[3] = Float64((t == 0 and t < 5) or t > 9)
+        out[4] = Float64(~Bool(t == 0))
+        out[5] = 1.0 if (1 < 2 < 3) and "a" in "abc" and 3 not in (1, 2) else 0.0
+
+    check(body, [1, 0, 1, 1, 0, 1])
+
+
+def test_casts_wrap_saturate_and_nan_is_zero():
+    def body(out):
+        t = dt.thread_idx.x
+        f = Float32(t)
+        out[0] = Float64(UInt8(300))
+        out[1] = Float64(Int8(f + 300))
+        out[2] = Float64(Int32(f + math.inf))
+        out[3] = Float64(Int32(f + math.nan))
+        out[4] = Float64(UInt32(-1))
+        out[5] = Float64(dt.bitcast(f + 1, UInt32))
+        out[6] = Float64(UInt64(t + 5))
+        out[7] = Float64(Int16(40000))
+
+    check(body, [44, 127, 2**31 - 1, 0, 2**32 - 1, 0x3F800000, 5, 40000 - 65536])
+
+
+class Color(enum.IntEnum):
+    RED = 1
+    BLUE = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Shape:
+    m: int
+    n: int = 4
+
+    @property
+    def size(self):
+        return self.m * self.n
+
+    def doubled(self):
+        return Shape(self.m * 2, self.n)
+
+
+TABLE = {"a": 1, "b": [2, 3]}
+
+
+def test_static_python_runs_at_compile_time():
+    def body(out):
+        def inner(x, *rest, scale=2, **named):
+            return x * scale + sum(rest) + len(named)
+
+        first, *others = [i * i for i in range(5) if i % 2 == 0]
+        shape = Shape(3)
+        pairs = {name: value for value, name in enumerate(("x", "y"))}
+        total = 0
+        for name, value in pairs.items():
+            total += value if name != "x" else 10
+        words = sorted(("b", "a", "c"), key=lambda w: -ord(w))
+        results = (
+            inner(1, 2, 3, scale=10, u=1),
+            first + sum(others),
+            shape.size + shape.doubled().m,
+            total,
+            TABLE["b"][1] + TABLE.get("zz", 7),
+            Color.BLUE + 1,
+            math.floor(2.7) + operator.add(1, 2),
+            len(f"{shape.m:04d}-{words[0]!r}"),
+            max(3, *others) + min((1, 2)),
+            int("12") + divmod(7, 2)[1] + (1 if isinstance(shape, Shape) else 0),
+            [*range(4)][-1] + "abc".index("c") + (4).bit_length(),
+            sum(a * b for a, b in zip((1, 2), (3, 4), strict=True)),
+        )
+        for i, r in enumerate(results):
+            out[i] = r
+
+    check(body, [16, 20, 18, 11, 10, 3, 5, 8, 17, 14, 8, 11])
+
+
+def test_a_static_while_loop_unrolls():
+    def body(out):
+        n, steps = 100, 0
+        while n > 1:
+            n //= 2
+            steps += 1
+        acc = dt.array(Float64, steps, 1.0)
+        out[0] = sum(acc)
+
+    check(body, [6])
+
+
+def test_lists_change_after_an_early_return():
+    def helper(t, out):
+        found = []
+        if t > 5:
+            return
+        for i in dt.static_range(3):
+            found.append(i + t)
+        out[0] = Float64(sum(found))
+
+    def body(out):
+        helper(dt.thread_idx.x, out)
+
+    check(body, [3])
+
+
+def test_numpy_scalars_keep_their_type():
+    def body(out):
+        out[0] = Float64((dt.thread_idx.x + ONE).dtype == Float32)
+
+    check(body, [1])
+
+
+def test_min_max_any_all_and_minmax_of_sequences():
+    def body(out):
+        t = dt.thread_idx.x
+        values = [t + 3, t + 1, t + 2]
+        out[0] = Float64(max(values))
+        out[1] = Float64(min(*values, 9))
+        out[2] = Float64(any(v > 2 for v in values))
+        out[3] = Float64(all(v > 2 for v in values))
+        out[4] = Float64(max(t, 0.5))
+
+    check(body, [3, 1, 1, 0, 0.5])
+
+
+def test_static_snapshots_of_arrays():
+    coefficients = np.array([1.5, 2.5])
+
+    def body(out):
+        c = dt.static(coefficients)
+        for i in dt.static_range(len(c)):
+            out[i] = c[i]
+
+    check(body, [1.5, 2.5])
+
+
+def test_bfloat16_rounds_after_each_operation():
+    def body(out):
+        v = BFloat16(1) + BFloat16(0.0078125)
+        out[0] = v + BFloat16(0.001)
+
+    out = np.zeros(1, ml_dtypes.bfloat16)
+    check(body, [ml_dtypes.bfloat16(1.0078125) + ml_dtypes.bfloat16(0.001)], out)
+
+
+def test_printing_and_assertions_take_f_strings():
+    @kernel
+    def k(x):
+        t = dt.thread_idx.x
+        dt.print(f"t={t}", "v:", x[t], 3)
+        dt.assert_(x[t] >= 0, f"negative at {t}")
+
+    (block,) = [kernel.body for kernel in traced(launcher(k), np.zeros(32, np.float32)).kernels]
+    assert [node.pieces for node in block.nodes if isinstance(node, n.Print)] == [("t=", " v: ", " 3")]
+    assert [node.message for node in block.nodes if isinstance(node, n.Assert)] == ["negative at {}"]
+
+
+def test_a_match_of_different_kinds_is_refused_where_it_is_read():
+    @kernel
+    def k(x):
+        v = 1.0
+        if x[0] > 0:
+            v = Int32(1)
+        x[0] = Float32(v)
+
+    with pytest.raises(NameError, match="an i32 value on one path"):
+        traced(launcher(k), np.zeros(1, np.float32))
+
+
+def test_calling_a_kernel_or_an_intrinsic_from_python_says_what_to_do():
+    @kernel
+    def k(x):
+        x[0] = 1.0
+
+    with pytest.raises(KernelTypeError, match=r"launch\(grid"):
+        k(1)
+    with pytest.raises(KernelTypeError, match="outside of kernel code"):
+        dt.barrier()
+    with pytest.raises(KernelTypeError, match="outside of kernel code"):
+        dt.thread_idx.x
+    assert dt.cdiv(7, 2) == 4
+    assert list(dt.static_range(1, 4)) == [1, 2, 3]

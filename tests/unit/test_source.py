@@ -1,0 +1,130 @@
+"""Finding a function's source by its code object."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import pathlib
+
+import pytest
+
+from darter.errors import SourceUnavailableError
+from darter.source import source_of
+
+
+def _wrapping(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return function(*arguments) + 1
+
+    return wrapper
+
+
+def _taking(_):
+    return lambda function: function
+
+
+def plain(x):
+    """A docstring."""
+    return x + 1
+
+
+@_taking(lambda a: (a,))
+def decorated_with_a_lambda(x):
+    return x + 2
+
+
+@_wrapping
+def wrapped(x):
+    return x + 3
+
+
+PAIR = (lambda x: x + 1, lambda x: x + 2)
+
+
+class Holder:
+    def method(self):
+        return lambda y: y * 3
+
+
+def _text(function):
+    source = source_of(function)
+    return "\n".join(source.lines[source.node.lineno - 1 : source.node.end_lineno])
+
+
+def test_functions_methods_and_nested_functions():
+    assert _text(plain).startswith("def plain")
+    assert source_of(plain).first_line == plain.__code__.co_firstlineno
+    assert _text(decorated_with_a_lambda).startswith("def decorated_with_a_lambda")
+    assert "return lambda y" in _text(Holder.method)
+    assert "lambda y: y * 3" in source_of(Holder().method()).lines[source_of(Holder().method()).first_line - 1]
+
+
+def test_the_wrapper_is_its_own_source():
+    assert _text(wrapped).lstrip().startswith("def wrapper")
+
+
+def test_two_lambdas_on_one_line_are_told_apart():
+    first, second = (source_of(function).digest_text for function in PAIR)
+    assert first != second
+    assert "value=1" in first
+    assert "value=2" in second
+
+
+def test_the_digest_ignores_docstring_decorators_and_place(tmp_path):
+    def functions(text):
+        path = tmp_path / f"m{len(text)}.py"
+        path.write_text(text)
+        namespace = {}
+        exec(compile(text, str(path), "exec"), namespace)
+        return namespace["f"]
+
+    a = functions("def f(x):\n    return x + 1\n")
+    b = functions('\n\n@(lambda g: g)\ndef f(x):\n    """Doc."""\n\n    # comment\n    return (x + 1)\n')
+    c = functions("def f(x):\n    return x + 1.0\n")
+    assert source_of(a).digest_text == source_of(b).digest_text
+    assert source_of(a).digest_text != source_of(c).digest_text
+
+
+def test_a_file_edited_after_loading_is_refused_and_one_only_moved_is_not(tmp_path):
+    path = tmp_path / "edited.py"
+
+    def load(text):
+        path.write_text(text)
+        namespace = {}
+        exec(compile(text, str(path), "exec"), namespace)
+        return namespace["f"]
+
+    old = load("def f(x):\n    return x + 1\n")
+    path.write_text("\n\n\ndef f(x):\n    return x + 1\n")
+    linecache.clearcache()
+    assert source_of(old).first_line == 4
+    path.write_text("def f(x):\n    return x + 22\n")
+    linecache.clearcache()
+    with pytest.raises(SourceUnavailableError, match="edited after it was loaded"):
+        source_of(old)
+
+
+def test_code_without_source_says_so_and_a_cell_run_again_is_found_anew():
+    namespace = {}
+    exec(compile("def f(x):\n    return 1\n", "<nowhere>", "exec"), namespace)
+    with pytest.raises(SourceUnavailableError, match=r"source .*linecache\.cache"):
+        source_of(namespace["f"])
+    for value in ("1", "2"):
+        text = f"def f(x):\n    return {value}\n"
+        exec(compile(text, "<cell 7>", "exec"), namespace)
+        linecache.cache["<cell 7>"] = (len(text), None, text.splitlines(keepends=True), "<cell 7>")
+        assert f"value={value}" in source_of(namespace["f"]).digest_text
+
+
+def test_changed_bytecode_is_refused():
+    def f(x):
+        return x + 1
+
+    def g(x):
+        return x + 2
+
+    f.__code__ = f.__code__.replace(co_consts=g.__code__.co_consts)
+    with pytest.raises(SourceUnavailableError):
+        source_of(f)
+    assert pathlib.Path(source_of(g).file).name == "test_source.py"
