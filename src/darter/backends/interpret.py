@@ -13,18 +13,25 @@ from darter import _native
 from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.backends import Loaded
 from darter.dtypes import Int64, ScalarType
-from darter.errors import ArtifactError, DeviceAssertError, KernelCheckError
+from darter.errors import ArgumentValueError, ArtifactError, DeviceAssertError, KernelCheckError
 from darter.ir.convergence import describe_in
 from darter.ir.nodes import Assert, FunctionName, Kernel, Module, PointerType, Print, Value
 from darter.ir.operands import walk
 from darter.ir.report import Message, Report
-from darter.target import Target
+from darter.target import Device, Target
 
 WARP_SIZE = 32
+HOST = Device("cpu", 0)
 
 
-def target() -> Target:
-    """Return the one target there is."""
+def target(device: Device = HOST, arch: str | None = None) -> Target:
+    """Return the one target there is; ``arch`` is not looked at.
+
+    Raises:
+        ArgumentValueError: the arguments are not in host memory.
+    """
+    if device.backend != HOST.backend:
+        raise ArgumentValueError(f"the arguments are on {device}; DARTER_INTERPRET=1 runs kernels on CPU arrays only")
     return Target("interpret", "numpy", "", WARP_SIZE)
 
 
@@ -34,10 +41,11 @@ def compile(module: Module, target: Target) -> Artifact:
     from darter.ir.serialise import kernels_to_bytes
 
     entries = tuple(_entry(kernel) for kernel in module.kernels)
-    return Artifact(target, lower(module), entries, kernels_to_bytes(module.kernels), tuple(module.functions))
+    code = kernels_to_bytes(module.kernels)
+    return Artifact(target, lower(module), entries, code, tuple(module.functions), module.written)
 
 
-def load(artifact: Artifact) -> Loaded:
+def load(artifact: Artifact, device: Device = HOST) -> Loaded:
     """Return the artifact's kernels, ready to launch.
 
     Raises:
@@ -45,7 +53,7 @@ def load(artifact: Artifact) -> Loaded:
     """
     from darter.ir.serialise import kernels_from_bytes
 
-    if artifact.target != target():
+    if artifact.target != target(device):
         raise ArtifactError(f"artifact is for {artifact.target.backend}, not for the interpreter")
     kernels = kernels_from_bytes(artifact.code)
     if len(kernels) != len(artifact.kernels):

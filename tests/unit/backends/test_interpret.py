@@ -7,13 +7,44 @@ import dataclasses
 import numpy as np
 import pytest
 
+import darter as dt
 from darter import _native
 from darter.backends import interpret
 from darter.dtypes import Bool, f32, i32, i64
-from darter.errors import ArtifactError, DeviceAssertError, KernelCheckError
+from darter.errors import ArgumentValueError, ArtifactError, DeviceAssertError, KernelCheckError
 from darter.ir import encoding, nodes as n
 from darter.ir.builder import Builder, pointer_type
 from darter.ir.verify import verify
+from darter.target import Device
+
+
+@dt.kernel
+def reverse_kernel(x: dt.Tensor, out: dt.Tensor, BARRIER: dt.Constexpr[bool]):
+    shared = dt.shared(dt.f32, 64)
+    i = dt.thread_idx.x
+    shared[i] = x[i]
+    if BARRIER:
+        dt.barrier()
+    out[i] = shared[63 - i]
+
+
+@dt.jit
+def reverse(x: dt.Tensor, out: dt.Tensor, BARRIER: dt.Constexpr[bool] = True):
+    reverse_kernel(x, out, BARRIER).launch(grid=1, block=64)
+
+
+def test_the_environment_chooses_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DARTER_INTERPRET", "1")
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    reverse(x, out)
+    np.testing.assert_array_equal(out, x[::-1])
+    with pytest.raises(KernelCheckError, match=r"reverse_kernel.*race"):
+        reverse(x, out, BARRIER=False)
+    monkeypatch.delenv("DARTER_INTERPRET")
+    reverse.clear()
+    out[:] = 0
+    reverse(x, out)
+    np.testing.assert_array_equal(out, x[::-1])
 
 
 def module_of(build, *types: n.Type, block: int = 64) -> n.Module:
@@ -66,6 +97,11 @@ def test_asserts_raise_and_prints_print(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(DeviceAssertError, match="kernel 'k': assertion failed: never"):
         launch(module_of(build, block=2))
     assert sorted(capsys.readouterr().out.splitlines()) == ["thread 0", "thread 0", "thread 1", "thread 1"]
+
+
+def test_memory_of_a_gpu_is_refused() -> None:
+    with pytest.raises(ArgumentValueError, match="on cuda:1; DARTER_INTERPRET=1 runs kernels on CPU arrays only"):
+        interpret.target(Device("cuda", 1))
 
 
 def test_artifacts_of_others_are_refused() -> None:
