@@ -29,10 +29,13 @@ CallState* holding_state(Launcher* launcher, const Call& call) {
   }
 }
 
-DARTER_COLD CallState* ask_cold(Launcher* launcher, PyObject* const* arguments, const std::vector<uint64_t>& key) {
+DARTER_COLD CallState* ask_cold(Launcher* launcher, PyObject* const* arguments, const std::vector<uint64_t>& key,
+                                void* stream) {
   Ref tuple(arguments_tuple(launcher, arguments));
   Ref words(tuple ? words_tuple(key.data(), key.size()) : nullptr);
-  Ref state(words ? PyObject_CallMethod(launcher->cold, "miss", "OO", tuple.get(), words.get()) : nullptr);
+  Ref handle(words ? PyLong_FromVoidPtr(stream) : nullptr);
+  Ref state(handle ? PyObject_CallMethod(launcher->cold, "miss", "OOO", tuple.get(), words.get(), handle.get())
+                   : nullptr);
   if (!state) return nullptr;
   if (!PyObject_TypeCheck(state.get(), CallState_Type)) {
     PyErr_Format(PyExc_TypeError, "miss() must return a CallState, not %s", Py_TYPE(state.get())->tp_name);
@@ -59,7 +62,7 @@ bool read_call(Launcher* launcher, PyObject* const* arguments, Call* call) {
 DARTER_COLD CallState* miss(Launcher* launcher, PyObject* const* arguments, Call* call) {
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const std::vector<uint64_t> words(call->words.data(), call->words.data() + call->words.size());
-    Ref made(as_object(ask_cold(launcher, arguments, words)));
+    Ref made(as_object(ask_cold(launcher, arguments, words, call->stream)));
     if (!made) return nullptr;
     launcher->table.insert(words.data(), words.size(), made.get());
     call->reset();

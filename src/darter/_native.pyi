@@ -149,7 +149,7 @@ class JitFunction:
 
         plan() -> SignaturePlan                                at the first use, unless it was given
         bind_to_class(owner, name)                             when a class body binds the function to a name
-        miss(arguments: tuple, words: tuple[int, ...]) -> CallState
+        miss(arguments: tuple, words: tuple[int, ...], stream: int) -> CallState
                                                                bound arguments in signature order; raises, or compiles
         constexpr_words(value, name: str) -> tuple[int, ...]   for values that the native encoder does not know
         verify_key(arguments: tuple, words: tuple[int, ...])   only while ``verify_keys`` is set

@@ -101,6 +101,10 @@ class DriverError(DarterError, RuntimeError):
     """A GPU driver call failed; the message holds the status name and the launch."""
 
 
+class StreamCaptureError(DarterError, RuntimeError):
+    """A launch would have to compile or load while its stream is being captured."""
+
+
 class DeviceAssertError(DarterError, AssertionError):
     """A ``dt.assert_`` or a bounds check failed on the device."""
 

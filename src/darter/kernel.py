@@ -14,7 +14,7 @@ from darter.artifacts.sites import sites_of
 from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
 from darter.backends import Loaded
-from darter.backends.registry import backend_for
+from darter.backends.registry import backend_for, refuse_capture
 from darter.capture.baseline import install
 from darter.capture.fingerprint import code_fingerprint
 from darter.capture.record import CaptureRecord
@@ -117,11 +117,13 @@ class _Pipeline:
         self._keys: dict[types.CodeType, set[bytes]] = {}
         self._lock = threading.Lock()
 
-    def build(self, request: BuildRequest) -> Built:
-        """Return a ready launch, from memory, from disk or from the front end.
+    def build(self, request: BuildRequest, stream: int) -> Built:
+        """Return a ready launch, from memory, from disk or from the front end, for a stream that is not captured.
 
         A build whose captured values changed meanwhile is thrown away and made again.
         """
+        if request.device.backend == "cuda":
+            refuse_capture(request.device, stream, request.plan.name)
         for _ in range(RACES - 1):
             try:
                 return self._build(request)

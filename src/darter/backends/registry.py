@@ -5,10 +5,21 @@ from __future__ import annotations
 import importlib
 
 from darter.backends import Backend
-from darter.errors import ArgumentValueError
+from darter.errors import ArgumentValueError, StreamCaptureError
 from darter.target import Device
 
 _MODULES = {"cpu": "darter.backends.cpu", "cuda": "darter.backends.cuda", "hip": "darter.backends.hip"}
+
+
+def refuse_capture(device: Device, stream: int, name: str) -> None:
+    """Raise ``StreamCaptureError`` if ``stream``, on which ``name`` would be launched for the first time, is captured."""
+    from darter.backends import cuda
+
+    if cuda.is_capturing(device.ordinal, stream):
+        raise StreamCaptureError(
+            f"{name}(): the first launch for arguments like these falls into a stream capture: compile before capture, "
+            f"with {name}.warm(...) or dt.compile({name}, ...) on the same arguments"
+        )
 
 
 def backend_for(device: Device, interpret: bool) -> Backend:

@@ -32,6 +32,11 @@ def report(outcome: str, lines: Sequence[str]) -> str:
     return "\n".join((outcome, *lines))
 
 
+def line(outcome: str, lines: Sequence[str]) -> str:
+    """Return an explanation on one line, for the log."""
+    return f"{outcome}: {'; '.join(lines)}" if lines else outcome
+
+
 def drift_message(name: str, guards: Guards) -> str:
     """Return the text of a ``CaptureDriftError``."""
     return report(

@@ -99,8 +99,8 @@ class Launcher:
                 "defect of darter, please report it"
             )
 
-    def miss(self, arguments: Sequence[Any], words: tuple[int, ...]) -> CallState:
-        """Return the call state for bound arguments whose key is ``words``.
+    def miss(self, arguments: Sequence[Any], words: tuple[int, ...], stream: int) -> CallState:
+        """Return the call state for bound arguments whose key is ``words``, to be launched on ``stream`` (its handle).
 
         Raises ``CaptureDriftError`` when this key was built before under other captured values and ``on_drift`` is
         "raise", and whatever the build raises; nothing is kept of a failed build.
@@ -113,8 +113,7 @@ class Launcher:
             drifted = self._variants.drifted(words)
             if drifted is not None and self._on_drift() == "raise":
                 raise CaptureDriftError(explain.drift_message(self.plan().name, drifted.guards))
-            why = explain.nearest(self._variants, description.descriptors)
-        return self._build(description, words, why)
+        return self._build(description, words, stream)
 
     # -- what a CompiledFunction's dispatcher calls -------------------------------------------------------------------
 
@@ -198,23 +197,26 @@ class Launcher:
             self.function, self.plan(), description.descriptors, description.device, self.options.kernel, owner
         )
 
-    def _build(self, description: Description, words: tuple[int, ...], why: tuple[str, ...]) -> CallState:
-        built = self._builder.build(self._request(description))
+    def _build(self, description: Description, words: tuple[int, ...], stream: int) -> CallState:
+        # What differs is looked up before the new variant joins the others, and only if somebody reads it.
+        is_logged = self._counts.compiles > 0 and "recompiles" in Config.from_environment().log
+        why = explain.nearest(self._variants, description.descriptors) if is_logged else ()
+        built = self._builder.build(self._request(description), stream)
         with self._lock:
             held = self._variants.holding(words)
             if held is not None:
                 return held.state
             self._variants.add(Variant(words, description.descriptors, built.state, built.guards))
-            self._count(built.origin, why)
+            self._count(built.origin)
+            if is_logged and built.origin == "compile":
+                sys.stderr.write(f"darter: {self.plan().name}: {explain.line('compile', why)}\n")
             return built.state
 
-    def _count(self, origin: str, why: tuple[str, ...]) -> None:
+    def _count(self, origin: str) -> None:
         counts = self._counts
         match origin:
             case "compile":
                 counts.compiles += 1
-                if counts.compiles > 1 and "recompiles" in Config.from_environment().log:
-                    sys.stderr.write(f"darter: {self.plan().name}: {explain.report('compile', why)}\n")
             case "disk":
                 counts.disk_hits += 1
             case _:

@@ -45,8 +45,11 @@ class Built:
 class Builder(Protocol):
     """The stages behind a miss."""
 
-    def build(self, request: BuildRequest) -> Built:
-        """Return a ready launch, from memory, from disk or from the front end."""
+    def build(self, request: BuildRequest, stream: int) -> Built:
+        """Return a ready launch, from memory, from disk or from the front end.
+
+        ``stream`` is the handle of the stream that it will run on; raises ``StreamCaptureError`` if that is captured.
+        """
 
     def on_disk(self, request: BuildRequest) -> bool:
         """Return whether :meth:`build` would be spared the front end; loads, compiles and counts nothing."""

@@ -45,7 +45,7 @@ class NoopCold:
     def bind_to_class(self, owner: type, name: str) -> None:
         self.owner = owner
 
-    def miss(self, arguments: tuple[Any, ...], words: tuple[int, ...]) -> _native.CallState:
+    def miss(self, arguments: tuple[Any, ...], words: tuple[int, ...], stream: int) -> _native.CallState:
         if self.during_miss is not None:
             self.during_miss()
         slots = sum(map(slot_count, describe(self.plan, arguments).descriptors.values()))

@@ -144,7 +144,7 @@ def test_functions_in_cycles_are_collected() -> None:
 
 def test_miss_must_return_a_call_state() -> None:
     class Cold:
-        def miss(self, arguments: tuple[Any, ...], words: tuple[int, ...]) -> int:
+        def miss(self, arguments: tuple[Any, ...], words: tuple[int, ...], stream: int) -> int:
             return 3
 
     function = _native.JitFunction(Cold(), SignaturePlan("f", (ParamPlan("x", ParamKind.ANY),)))
