@@ -12,7 +12,7 @@ _MODULES = {"cpu": "darter.backends.cpu", "cuda": "darter.backends.cuda", "hip":
 
 
 def refuse_capture(device: Device, stream: int, name: str) -> None:
-    """Raise ``StreamCaptureError`` if ``stream``, on which ``name`` would be launched for the first time, is captured."""
+    """Raise ``StreamCaptureError`` if ``stream``, which ``name`` would be first launched on, is captured."""
     from darter.backends import cuda
 
     if cuda.is_capturing(device.ordinal, stream):
