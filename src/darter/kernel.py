@@ -176,7 +176,7 @@ class _Pipeline:
             CaptureRecord.from_bytes(build.manifest),
             request.function,
             request.owner,
-            _argument_classes(request.descriptors),
+            _argument_roots(request.descriptors),
             stage.variables,
         )
         state = _native.CallState(
@@ -226,10 +226,10 @@ def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
 
 
 def _acceptance(request: BuildRequest) -> Callable[[bytes], bool]:
-    classes = _argument_classes(request.descriptors)
+    roots = _argument_roots(request.descriptors)
 
     def accept(manifest: bytes) -> bool:
-        return not resolve(CaptureRecord.from_bytes(manifest), request.function, request.owner, classes)
+        return not resolve(CaptureRecord.from_bytes(manifest), request.function, request.owner, roots)
 
     return accept
 
@@ -239,7 +239,7 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
     from darter.frontend.trace import trace
     from darter.ir.verify import verify
 
-    recorder = Recorder(request.function, request.owner, _argument_classes(request.descriptors))
+    recorder = Recorder(request.function, request.owner, _argument_roots(request.descriptors))
     module = trace(
         request.function,
         request.plan,
@@ -254,13 +254,13 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
     return Build(recorder.finish().to_bytes(), artifact)
 
 
-def _argument_classes(descriptors: Mapping[str, Descriptor]) -> dict[str, type]:
-    """Return the classes of struct, self and other object arguments: what code reads of them is captured."""
-    classes: dict[str, type] = {}
+def _argument_roots(descriptors: Mapping[str, Descriptor]) -> dict[str, object]:
+    """Return what captured paths may begin with beside the launcher: classes of objects, compile-time functions."""
+    roots: dict[str, object] = {}
     for name, descriptor in descriptors.items():
         match descriptor:
             case StructFacts(cls=cls) | ObjectFacts(cls=cls) | JitArgumentFacts(cls=cls) if cls is not tuple:
-                classes[name] = cls
-            case ConstexprFacts(value=type() as cls):
-                classes[name] = cls
-    return classes
+                roots[name] = cls
+            case ConstexprFacts(value=type() | types.FunctionType() | KernelFunction() as code):
+                roots[name] = code
+    return roots

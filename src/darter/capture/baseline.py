@@ -50,7 +50,7 @@ def install(
     record: CaptureRecord,
     function: types.FunctionType,
     owner_class: type | None = None,
-    arguments: Mapping[str, type] | None = None,
+    arguments: Mapping[str, object] | None = None,
     environment: Mapping[str, str | None] | None = None,
 ) -> Guards:
     """Return the guards of ``record``: armed first, then compared with the live program.

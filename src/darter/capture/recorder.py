@@ -59,7 +59,7 @@ class Recorder:
         self,
         function: types.FunctionType,
         owner_class: type | None = None,
-        arguments: Mapping[str, type] | None = None,
+        arguments: Mapping[str, object] | None = None,
     ) -> None:
         self.roots: Final = roots(function, owner_class, arguments)
         self._entries: dict[Path, bytes] = {}

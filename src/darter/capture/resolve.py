@@ -49,7 +49,7 @@ def resolve(
     record: CaptureRecord,
     function: types.FunctionType,
     owner_class: type | None = None,
-    arguments: Mapping[str, type] | None = None,
+    arguments: Mapping[str, object] | None = None,
 ) -> tuple[Mismatch, ...]:
     """Return where ``record`` differs from the live program; empty if all of it holds (a manifest's hit).
 

@@ -29,9 +29,9 @@ Roots = Mapping[Step, object]
 
 
 def roots(
-    function: types.FunctionType, owner_class: type | None = None, arguments: Mapping[str, type] | None = None
+    function: types.FunctionType, owner_class: type | None = None, arguments: Mapping[str, object] | None = None
 ) -> Roots:
-    """Return the roots of a launcher: its function, its owner class, the arguments' classes."""
+    """Return the roots of a launcher: its function, its owner class, the arguments' classes and functions."""
     found: dict[Step, object] = {("function",): function}
     if owner_class is not None:
         found["owner",] = owner_class

@@ -137,8 +137,6 @@ def _object(name: str, before: ObjectFacts, after: ObjectFacts) -> Iterator[str]
 
 def _value(what: str, before: Any, after: Any) -> Iterator[str]:
     if before is after or canonical_value(before, _by_identity) == canonical_value(after, _by_identity):
-        if callable(before) and before is not after:
-            yield f"{what}: {shown(before)} -> another object of that name"
         return
     old, new = shown(before), shown(after)
     if type(before) is not type(after):

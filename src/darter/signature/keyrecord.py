@@ -8,6 +8,7 @@ is ``(tag length:part length:part ...)`` with the length of each part written be
 from __future__ import annotations
 
 import struct
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,8 +29,8 @@ from darter.signature.descriptor import (
 )
 from darter.signature.structures import field_names
 
-Fingerprint = Callable[[Any], bytes]
-"""Gives a function its fingerprint, the same in every process."""
+Fingerprint = Callable[[types.FunctionType], bytes]
+"""Gives a Python function its fingerprint, the same in every process."""
 
 
 def canonical(descriptor: Descriptor, fingerprint: Fingerprint) -> bytes:
@@ -91,9 +92,20 @@ def canonical_value(value: Any, fingerprint: Fingerprint, name: str = "value", d
         case ValueKind.CLASS:
             return _node("class", class_name(value))
         case ValueKind.FUNCTION:
-            return _node("function", fingerprint(value))
+            return _function(value, fingerprint, name, depth + 1)
         case _:
             return _container(kind, value, fingerprint, name, depth + 1)
+
+
+def _function(value: Any, fingerprint: Fingerprint, name: str, depth: int) -> bytes:
+    """Write a function: builtins by name, darter's own kinds (kernels) by what they declare, others by fingerprint."""
+    if isinstance(value, types.BuiltinFunctionType):
+        return _node("builtin", f"{value.__module__}:{value.__qualname__}")
+    if isinstance(value, types.FunctionType):
+        return _node("function", fingerprint(value))
+    cls = type(value)
+    parts = [canonical_value(getattr(value, part), fingerprint, name, depth) for part in cls.__darter_capture__]
+    return _node("kernel", class_name(cls), *_interleave(cls.__darter_capture__, parts))
 
 
 def _container(kind: ValueKind, value: Any, fingerprint: Fingerprint, name: str, depth: int) -> bytes:

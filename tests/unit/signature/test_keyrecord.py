@@ -13,6 +13,8 @@ import pytest
 
 import darter.dtypes as dt
 from darter.errors import UnkeyableError
+from darter.ir.nodes import KernelOptions
+from darter.lang.kernel_function import KernelFunction
 from darter.signature.descriptor import (
     ConstexprFacts,
     Descriptor,
@@ -81,6 +83,10 @@ VALUES: list[Any] = [
     int,
     fingerprint,
     max,
+    min,
+    KernelFunction(fingerprint),
+    KernelFunction(canonical_value),
+    KernelFunction(fingerprint, KernelOptions(fast_math=True)),
     frozenset(),
     frozenset({1}),
     frozenset({1, 2}),
