@@ -135,7 +135,7 @@ PyObject* cpu_kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   kernel->entry = reinterpret_cast<CpuEntry>(entry);
   kernel->scratch_bytes = scratch_bytes;
   kernel->threads = int64_t{block[0]} * block[1] * block[2];
-  kernel->cost = {-1, 0};
+  kernel->cost = {-1, 0, 0};
   new (&kernel->messages) std::vector<DeviceMessage>(std::move(rows));
   return self;
 }

@@ -14,6 +14,8 @@
 
 namespace darter {
 
+alignas(64) uint8_t g_no_scratch[64];
+
 namespace {
 
 // Below this a launch runs on the calling thread with the GIL held: handing the GIL over costs other threads more.
@@ -24,7 +26,7 @@ constexpr double kParallelNs = 50e3;
 constexpr double kTurnNs = 10e3;
 // Grids of fewer threads are so quick that looking at the clock shows; they are measured once in kSampleEvery launches.
 constexpr int64_t kSmallGrid = 4096;
-constexpr uint32_t kSampleEvery = 16;
+constexpr uint32_t kSampleEvery = 32;
 constexpr int64_t kScratchAlignment = 64;
 
 // A team of threads does not survive fork, and libgomp waits for it for ever; a forked child runs everything inline.
@@ -81,10 +83,9 @@ class Scratch {
 };
 
 thread_local Scratch t_scratch;
-alignas(kScratchAlignment) uint8_t g_no_scratch[kScratchAlignment];
 
 // NULL when there is no memory.
-inline uint8_t* scratch_for(const CpuJob& job) {
+uint8_t* scratch_for(const CpuJob& job) {
   return job.scratch_bytes == 0 ? g_no_scratch : t_scratch.get(job.scratch_bytes);
 }
 
@@ -160,33 +161,39 @@ bool run_long(const CpuJob& job, int64_t blocks, double cost_ns, double* busy_ns
   return done;
 }
 
+// Remembers what a launch took, and up to which grid a launch is both small and quick.
+void learn(CpuCost* cost, double busy_ns, int64_t blocks, int64_t threads_per_block) {
+  cost->ns_per_block = busy_ns / static_cast<double>(blocks);
+  const double inline_blocks = kInlineNs / std::max(cost->ns_per_block, 1e-3);
+  const auto small_blocks = static_cast<double>(kSmallGrid / threads_per_block);
+  cost->quick_blocks = static_cast<int64_t>(std::min(inline_blocks, small_blocks));
+  cost->unmeasured = kSampleEvery - 1;
+}
+
 }  // namespace
 
-int run_cpu_job(const CpuJob& job, CpuCost* cost) {
+uint8_t* cpu_scratch(int64_t bytes) { return t_scratch.get(bytes); }
+
+int run_measured_cpu_job(const CpuJob& job, CpuCost* cost) {
   const int64_t* grid = job.launch.grid;
   const int64_t blocks = grid[0] * grid[1] * grid[2];
   const double expected_ns = cost->ns_per_block * static_cast<double>(blocks);
+  double busy_ns = 0;
   bool done;
   if (expected_ns >= 0 && expected_ns < kInlineNs) {
-    const bool small = blocks < kSmallGrid / job.threads_per_block;
-    if (small && ++cost->launches % kSampleEvery != 0) {
-      done = run_here(job, blocks);
-    } else {
-      const double start = now_ns();
-      done = run_here(job, blocks);
-      cost->ns_per_block = (now_ns() - start) / static_cast<double>(blocks);
-    }
+    const double start = now_ns();
+    done = run_here(job, blocks);
+    busy_ns = now_ns() - start;
   } else {
-    double busy_ns = 0;
     Py_BEGIN_ALLOW_THREADS;
     done = run_long(job, blocks, expected_ns, &busy_ns);
     Py_END_ALLOW_THREADS;
-    cost->ns_per_block = busy_ns / static_cast<double>(blocks);
   }
   if (__builtin_expect(!done, 0)) {
     PyErr_NoMemory();
     return -1;
   }
+  learn(cost, busy_ns, blocks, job.threads_per_block);
   return 0;
 }
 

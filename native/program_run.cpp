@@ -157,6 +157,8 @@ RunResult run_program(const Program& program, KernelHandle* const* kernels, uint
         if (end != RunEnd::kDone) return {end, i};
         break;
       }
+      default:
+        __builtin_unreachable();  // the decoder made every step
     }
   }
 }
