@@ -266,6 +266,8 @@ PROBES |= {
     f"name {name}": _name_probe(name)
     for name in ("CONFIG", "ORDERED", "ITEMS", "MIXED", "POINT", "FROZEN", "THING", "SLOTTED", "HELPERS", "PARTIAL")
 }
+PROBES["nested kind"] = (lambda r, k: kind(r.item(r.name(k, "CONFIG"), "nested")), lambda m: kind(m.CONFIG["nested"]))
+PROBES["list last kind"] = (lambda r, k: kind(r.item(r.name(k, "ITEMS"), -1)), lambda m: kind(m.ITEMS[-1]))
 
 _ABSENCES = (LookupError, AttributeError, TypeError, ValueError)
 """What a probe raises where a name is gone, or where what stands there is of a kind that cannot be read so."""

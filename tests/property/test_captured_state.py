@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from tests.property.captured_program import ENVIRONMENT_NAME, Compiled, load, observe, toy_compile
 
 from darter.capture.record import CaptureRecord
 from darter.capture.resolve import resolve
+from tests.property.captured_program import ENVIRONMENT_NAME, Compiled, load, observe, toy_compile
 
 STEPS = int(os.environ.get("DARTER_FUZZ", "0")) or 500
 STEPS_PER_RUN = 50

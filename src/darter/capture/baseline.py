@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from darter._native import Guards
@@ -64,7 +65,7 @@ def install(
         CaptureRaceError: the record does not hold, because a captured value changed since it was recorded; nothing is
             to be published.
     """
-    guarded = CaptureRecord((*record.entries, *_environment_entries(environment or {})))
+    guarded = replace(record, entries=(*record.entries, *_environment_entries(environment or {})))
     baseline = Baseline(guarded, roots(function, owner_class, arguments))
     guards = Guards(baseline, ABSENT)
     if not guards.holds():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from darter.capture.path import Path
@@ -17,11 +17,14 @@ RECORD_SCHEMA = 1
 class CaptureRecord:
     """The reads of one compile in the order in which the front end first made them: ``(path, fingerprint)``.
 
-    A path stands once.  Equal programs give equal records in every process, whatever the hash seed, the working
-    directory, the install path or the order of definitions.
+    A path stands once.  An alias ``(path, first)`` says that what stands at ``path`` was the same object as what
+    stands at ``first``, below which everything read from it is recorded; it all has to be so at ``path`` as well.
+    Equal programs give equal records in every process, whatever the hash seed, the working directory, the install path
+    or the order of definitions.
     """
 
     entries: tuple[tuple[Path, bytes], ...]
+    aliases: tuple[tuple[Path, Path], ...] = ()
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -32,20 +35,38 @@ class CaptureRecord:
     def to_bytes(self) -> bytes:
         """Return the record as canonical JSON: equal records give equal bytes."""
         entries = [[[list(step) for step in path], found.hex()] for path, found in self.entries]
-        return json.dumps([RECORD_SCHEMA, entries], separators=(",", ":"), ensure_ascii=True).encode()
+        return json.dumps([RECORD_SCHEMA, entries, self.aliases], separators=(",", ":"), ensure_ascii=True).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CaptureRecord:
         """Return the record that ``to_bytes`` gave; raises ``ArtifactError`` for anything else."""
         try:
-            schema, entries = json.loads(data)
+            schema, entries, aliases = json.loads(data)
             if schema != RECORD_SCHEMA:
                 raise ArtifactError(f"a capture record has schema {schema!r}; this darter reads {RECORD_SCHEMA}")
-            return cls(tuple((_path(steps), bytes.fromhex(found)) for steps, found in entries))
+            return cls(
+                tuple((_path(steps), bytes.fromhex(found)) for steps, found in entries),
+                tuple((_path(steps), _path(first)) for steps, first in aliases),
+            )
         except (ValueError, TypeError, RecursionError) as error:
             if isinstance(error, ArtifactError):
                 raise
             raise ArtifactError(f"a capture record is damaged: {error}") from error
+
+
+def read_aliases(entries: Mapping[Path, bytes], aliases: Mapping[Path, Path]) -> tuple[tuple[Path, Path], ...]:
+    """Return the aliases that matter: those of objects from which something is read.
+
+    Whether two equal constants are one object is not to be seen in a record.
+    """
+    kept = dict(aliases)
+    while True:
+        read_from = {path[:length] for path in (*entries, *kept) for length in range(1, len(path))}
+        useless = [path for path, first in kept.items() if first not in read_from]
+        if not useless:
+            return tuple(kept.items())
+        for path in useless:
+            del kept[path]
 
 
 def _path(steps: object) -> Path:

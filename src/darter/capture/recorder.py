@@ -25,7 +25,7 @@ from darter.capture.path import (
     import_root,
     key_step,
 )
-from darter.capture.record import CaptureRecord
+from darter.capture.record import CaptureRecord, read_aliases
 from darter.capture.static import Static
 from darter.capture.steps import environment_path, read, read_root, roots, step_fingerprint
 from darter.errors import CaptureRaceError, CaptureRefusedError
@@ -37,6 +37,9 @@ MAX_ELEMENTS: Final = 1024
 
 MAX_FIELDS: Final = 64
 """Attributes that may be read of one captured instance."""
+
+_MADE_ANEW: Final = (types.MethodType, tuple, Static)
+"""What a read may make anew each time although nothing has changed; what it contains has places of its own."""
 
 _ATOMS: Final = frozenset(
     {type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)}
@@ -64,6 +67,8 @@ class Recorder:
         self.roots: Final = roots(function, owner_class, arguments)
         self._entries: dict[Path, bytes] = {}
         self._places: dict[int, tuple[object, Path]] = {}
+        self._standing: dict[Path, object] = {}
+        self._aliases: dict[Path, Path] = {}
         self._lenient = False
         self._fields: dict[Path, set[str]] = {}
         self._place(function, FUNCTION_ROOT)
@@ -157,11 +162,11 @@ class Recorder:
         return self._unwrapped(container[key])
 
     def _list_item(self, container: list[Any], key: Any) -> Any:
-        position = key.__index__()
-        if position < 0 or position >= len(container):
-            position = range(self.length(container))[position]
         self._check_bound(container)
-        return self.step(container, ("element", position))
+        found = self.step(container, ("element", key.__index__()))
+        if found is ABSENT:
+            raise IndexError("list index out of range")
+        return found
 
     def contains(self, container: Any, key: Any) -> bool:
         """Return ``key in container`` for a dict (by key, no bound) or an immutable container; recorded."""
@@ -235,7 +240,7 @@ class Recorder:
 
     def finish(self) -> CaptureRecord:
         """Return what has been recorded so far."""
-        return CaptureRecord(tuple(self._entries.items()))
+        return CaptureRecord(tuple(self._entries.items()), read_aliases(self._entries, self._aliases))
 
     # -- for darter.capture itself -------------------------------------------------------------------------------------
 
@@ -271,23 +276,26 @@ class Recorder:
                 raise CaptureRefusedError(f"{describe(path)}: {error}") from error
             found = kind_fingerprint(value)
         if self._entries.setdefault(path, found) != found:
-            raise CaptureRaceError(
-                f"{describe(path)} changed while the code that reads it was being compiled; call again"
-            )
+            raise _race(path)
         return self._given(value, path)
 
     def _given(self, value: Any, path: Path) -> Any:
         if isinstance(value, Static):
             return value.value
+        if isinstance(value, types.MethodType):  # bound anew on each read; what it binds stays
+            self._given(value.__func__, (*path, ("func",)))
+            self._given(value.__self__, (*path, ("self",)))
         if type(value) not in _ATOMS and value is not ABSENT:
             self._place(value, path)
-        if isinstance(value, types.MethodType):  # bound anew on each read; what it binds stays
-            self._place(value.__func__, (*path, ("func",)))
-            self._place(value.__self__, (*path, ("self",)))
         return value
 
     def _place(self, value: object, path: Path) -> None:
-        self._places.setdefault(id(value), (value, path))
+        """Note where a value stands; reads of a value that stands in several places are recorded at the first one."""
+        if self._standing.setdefault(path, value) is not value and not isinstance(value, _MADE_ANEW):
+            raise _race(path)
+        first = self._places.setdefault(id(value), (value, path))[1]
+        if first != path:
+            self._aliases.setdefault(path, first)
 
     def _adopted(self, value: Any) -> Path:
         """Return the import path of a module, class or function that came from no recorded read."""
@@ -317,3 +325,7 @@ class Recorder:
     @staticmethod
     def _unwrapped(value: Any) -> Any:
         return value.value if isinstance(value, Static) else value
+
+
+def _race(path: Path) -> CaptureRaceError:
+    return CaptureRaceError(f"{describe(path)} changed while the code that reads it was being compiled; call again")

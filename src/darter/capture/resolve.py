@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from darter.capture.fingerprint import ABSENT, kind_fingerprint
-from darter.capture.path import Path
+from darter.capture.path import Path, Step
 from darter.capture.record import CaptureRecord
 from darter.capture.steps import Codes, Roots, Watch, read, read_root, roots, step_fingerprint, watch
 from darter.errors import CaptureRefusedError, SourceUnavailableError
@@ -60,31 +60,76 @@ def resolve(
 
 def resolve_live(record: CaptureRecord, known: Roots, codes: Codes | None = None) -> Resolution:
     """Return ``record`` resolved from the roots ``known``; raises nothing for what has changed or is gone."""
-    values: dict[Path, object] = {}
-    watches: list[Watch] = []
-    mismatches: list[Mismatch] = []
-    for path, recorded in record:
-        value = _follow(path, known, values, watches)
-        found = _live_fingerprint(path, value, codes)
-        if found != recorded:
-            mismatches.append(Mismatch(path, recorded, found, value))
-    return Resolution(tuple(mismatches), values, tuple(watches))
+    return _Walk(codes).run(read_tree(record), known)
 
 
-def _follow(path: Path, known: Roots, values: dict[Path, object], watches: list[Watch]) -> object:
-    """Return what ``path`` leads to; keep what each of its beginnings leads to, and what has to be watched for it."""
-    if path in values:
-        return values[path]
-    value: object = ABSENT
-    if len(path) == 1:
-        value = read_root(path[0], known)
-    else:
-        before = _follow(path[:-1], known, values, watches)
-        if before is not ABSENT:
-            value = read(before, path[-1])
-            watches.extend(_watches(before, path, value))
-    values[path] = value
-    return value
+@dataclass(slots=True, eq=False)
+class ReadNode:
+    """What a record knows of one object: the reads made of it, each with its fingerprint (None: a step on the way)."""
+
+    reads: dict[Step, ReadNode]
+    fingerprint: bytes | None = None
+    same_as: ReadNode | None = None
+
+    @property
+    def target(self) -> ReadNode:
+        """The node that has the reads of the object here."""
+        return self if self.same_as is None else self.same_as
+
+
+def read_tree(record: CaptureRecord) -> ReadNode:
+    """Return a record as a graph: an object that stood in several places is one node, however often it is reached."""
+    top = ReadNode({})
+
+    def node(path: Path) -> ReadNode:
+        found = top
+        for step in path:
+            found = found.reads.setdefault(step, ReadNode({}))
+        return found
+
+    for path, found in record:
+        node(path).fingerprint = found
+    for path, first in record.aliases:
+        node(path).same_as = node(first)
+    return top
+
+
+class _Walk:
+    """One comparison of a graph of reads with live objects.
+
+    Each node is compared once with each live object that stands for it, so aliases cost nothing twice, cycles end, and
+    two equal objects may stand where one object stood when it was recorded.
+    """
+
+    def __init__(self, codes: Codes | None) -> None:
+        self._codes = codes
+        self._mismatches: list[Mismatch] = []
+        self._values: dict[Path, object] = {}
+        self._watches: list[Watch] = []
+        self._compared: set[tuple[int, int]] = set()
+
+    def run(self, top: ReadNode, known: Roots) -> Resolution:
+        for step, node in top.reads.items():
+            self._compare((step,), read_root(step, known), node)
+        return Resolution(tuple(self._mismatches), self._values, tuple(self._watches))
+
+    def _compare(self, path: Path, value: object, node: ReadNode) -> None:
+        self._values[path] = value  # also keeps it alive, so that its id stays its own
+        if node.fingerprint is not None:
+            found = _live_fingerprint(path, value, self._codes)
+            if found != node.fingerprint:
+                self._mismatches.append(Mismatch(path, node.fingerprint, found, value))
+        reads = node.target.reads
+        pair = (id(node.target), id(value))
+        if not reads or pair in self._compared:
+            return
+        self._compared.add(pair)
+        for step, child in reads.items():
+            below = (*path, step)
+            result = ABSENT if value is ABSENT else read(value, step)
+            if value is not ABSENT:
+                self._watches.extend(_watches(value, below, result))
+            self._compare(below, result, child)
 
 
 def _live_fingerprint(path: Path, value: object, codes: Codes | None) -> bytes:

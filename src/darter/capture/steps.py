@@ -287,7 +287,15 @@ def _watch_length(container: Any, _step: Step, result: object) -> tuple[Watch, .
 
 
 def _watch_element(container: Any, step: Step, result: object) -> tuple[Watch, ...]:
-    return (("element", container, step[1], result),) if type(container) is list else ()
+    if type(container) is not list:
+        return ()
+    length: Watch = ("length", container, len(container))
+    if result is ABSENT:
+        return (length,)
+    position = int(step[1])
+    if position >= 0:
+        return (("element", container, position, result),)
+    return (length, ("element", container, len(container) + position, result))
 
 
 _WATCHERS: Final[dict[str, Callable[[Any, Step, object], tuple[Watch, ...]]]] = {
