@@ -249,7 +249,7 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
         recorder,
         owner_class=request.owner,
     )
-    verify(module)
+    verify(module, Sites(request.function, module.functions, ()).describe)
     artifact = stage.backend.compile(module, stage.target)
     return Build(recorder.finish().to_bytes(), artifact)
 

@@ -14,7 +14,7 @@ from darter.ir.operands import walk
 from darter.ir.uniformity import Uniformity, analyze
 
 Describe = Callable[[n.Loc], str]
-"""Turns a position into text for people, such as ``model/norm.py:41`` (with a caret line, if the caller can)."""
+"""Turns a position into lines for people: file, line and column, the source and a caret, as far as the caller can."""
 
 
 def describe_in(functions: Sequence[n.FunctionName]) -> Describe:
@@ -22,9 +22,9 @@ def describe_in(functions: Sequence[n.FunctionName]) -> Describe:
 
     def describe(loc: n.Loc) -> str:
         if not 0 <= loc.function < len(functions):
-            return "at an unknown place"
+            return "  at an unknown place"
         row = functions[loc.function]
-        return f"{row.module}.{row.qualname}, line {loc.line + 1} of the function"
+        return f"  at line {loc.line + 1} of {row.module}.{row.qualname}"
 
     return describe
 
@@ -67,13 +67,12 @@ class _Needs:
                 raise KernelTypeError(self._message(node, what, group, outer))
 
     def _message(self, node: n.Node, what: str, group: str, outer: n.Node) -> str:
-        here, there = self._describe(node.loc), self._describe(outer.loc)
         if isinstance(outer, n.If) and outer.why:
-            cause = f"some threads have left before, by the {outer.why} ({there})"
+            cause, there = "some threads have left before it", f"left by the {outer.why}, under this condition"
         else:
-            kind = {n.If: "a condition", n.While: "a loop condition", n.For: "a trip count"}[type(outer)]
-            cause = f"it stands under {kind} that differs between the threads ({there})"
+            kind = {n.If: "condition", n.While: "loop condition", n.For: "trip count"}[type(outer)]
+            cause, there = f"it stands under a {kind} that differs between threads", f"under this {kind}"
         return (
-            f"{here}: {what} must be reached by all threads of the {group}, but {cause}. Accepted around it are "
-            f"conditions that are the same for the whole {group}: move it out, or make the condition uniform"
+            f"{what} must be reached by all threads of the {group}, but {cause}; move it out, or let what decides "
+            f"be the same for the whole {group}\n{self._describe(node.loc)}\n{there}:\n{self._describe(outer.loc)}"
         )
