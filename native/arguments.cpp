@@ -12,15 +12,17 @@ struct Reader {
   Launcher* launcher;
   Call* call;
 
-  Place at(const ArgumentPath* path) const { return {launcher->plan.name, path}; }
-
   bool argument(const Place& place, Param* param, PyObject* value);
+  bool argument_inline(const Place& place, Param* param, PyObject* value);
 
  private:
   bool any(const Place& place, Param* param, PyObject* value);
   bool known_class(const Place& place, Param* param, PyObject* value);
   bool unknown_class(const Place& place, Param* param, PyObject* value);
   bool tensor(const Place& place, Param* param, PyObject* value);
+  bool numpy_tensor(const Place& place, Param* param, PyObject* value);
+  bool other_tensor(const Place& place, Param* param, PyObject* value);
+  bool keyed_tensor(const Place& place, const Param* param, const TensorView& view);
   bool tensor_of_new_type(const Place& place, Param* param, PyObject* value);
   bool explicit_tensor(const Place& place, Param* param, PyObject* value);
   bool pointer(const Place& place, Param* param, PyObject* value);
@@ -66,7 +68,7 @@ DARTER_COLD bool refuse_devices(const Launcher* launcher, const Place& place, co
 }
 
 // The first tensor says where the call runs; the others must be there too.
-inline bool Reader::place_tensor(const Place& place, const TensorView& view) {
+DARTER_INLINE bool Reader::place_tensor(const Place& place, const TensorView& view) {
   const int64_t device = device_number(view);
   if (DARTER_UNLIKELY(device != call->device)) {
     if (call->device != Call::kNoDevice) return refuse_devices(launcher, place, call, view);
@@ -84,21 +86,34 @@ inline bool Reader::place_tensor(const Place& place, const TensorView& view) {
   return true;
 }
 
-inline bool Reader::tensor(const Place& place, Param* param, PyObject* value) {
-  if (DARTER_UNLIKELY(Py_TYPE(value) != param->cache.type) || param->cache.reader == ReaderKind::Explicit) {
-    return tensor_of_new_type(place, param, value);
-  }
-  TensorView view;
-  if (DARTER_UNLIKELY(!read_view(place, value, &param->cache, &view))) return false;
+// The steps after reading: slots, key word, checks.
+DARTER_INLINE bool Reader::keyed_tensor(const Place& place, const Param* param, const TensorView& view) {
   const auto rank = static_cast<size_t>(view.rank);
   if (DARTER_UNLIKELY(!call->slots.reserve(1 + 2 * rank) || !call->words.reserve(1))) return false;
-  bool bad_stride = false;
-  bool empty = false;
-  const uint64_t word = tensor_facts(view, call->slots.take(1 + 2 * rank), &bad_stride, &empty);
-  if (DARTER_UNLIKELY(bad_stride || memory_is_bad(view, empty))) return refuse_memory(place, view, bad_stride);
+  const uint64_t layout = tensor_layout(view, call->slots.take(1 + 2 * rank));
+  if (DARTER_UNLIKELY(layout == kIrregular || memory_is_bad(view))) {
+    return refuse_memory(place, view, layout == kIrregular);
+  }
   if (DARTER_UNLIKELY(!contract_holds(launcher, place, param, view, call))) return false;
-  call->words.push(word);
+  call->words.push(tensor_word(view, layout));
   return place_tensor(place, view);
+}
+
+DARTER_INLINE bool Reader::tensor(const Place& place, Param* param, PyObject* value) {
+  if (DARTER_UNLIKELY(Py_TYPE(value) != param->cache.type)) return tensor_of_new_type(place, param, value);
+  if (DARTER_LIKELY(param->cache.reader == ReaderKind::Numpy)) return numpy_tensor(place, param, value);
+  return other_tensor(place, param, value);
+}
+
+bool Reader::numpy_tensor(const Place& place, Param* param, PyObject* value) {
+  TensorView view;
+  return DARTER_LIKELY(read_numpy(place, value, &param->cache, &view)) && keyed_tensor(place, param, view);
+}
+
+bool Reader::other_tensor(const Place& place, Param* param, PyObject* value) {
+  if (DARTER_UNLIKELY(param->cache.reader == ReaderKind::Explicit)) return explicit_tensor(place, param, value);
+  TensorView view;
+  return DARTER_LIKELY(read_view(place, value, &param->cache, &view)) && keyed_tensor(place, param, view);
 }
 
 DARTER_COLD bool Reader::tensor_of_new_type(const Place& place, Param* param, PyObject* value) {
@@ -129,13 +144,11 @@ bool Reader::explicit_tensor(const Place& place, Param* param, PyObject* value) 
   if (!read) return false;
   const auto rank = static_cast<size_t>(view.rank);
   if (!call->slots.reserve(1 + 2 * rank) || !call->words.reserve(2 + 2 * rank)) return false;
-  bool bad_stride = false;
-  bool empty = false;
   uint64_t* slots = call->slots.take(1 + 2 * rank);
-  const uint64_t word = tensor_facts(view, slots, &bad_stride, &empty);
-  if (bad_stride || memory_is_bad(view, empty)) return refuse_memory(place, view, bad_stride);
+  const uint64_t layout = tensor_layout(view, slots);
+  if (layout == kIrregular || memory_is_bad(view)) return refuse_memory(place, view, layout == kIrregular);
   if (!contract_holds(launcher, place, param, view, call)) return false;
-  call->words.push(word | uint64_t{1} << 34);
+  call->words.push(tensor_word(view, layout) | uint64_t{1} << 34);
   return layout_words(place, value, view.rank, slots + 1, &call->words) && place_tensor(place, view);
 }
 
@@ -169,14 +182,12 @@ bool Reader::pointer(const Place& place, Param* param, PyObject* value) {
     }
     TensorView view;
     if (!read_view(place, value, &param->cache, &view)) return false;
-    bool empty = false;
     bool bad_stride = false;
     const int64_t item_mask = view.byte_strides ? (int64_t{1} << size_shift(view.dtype)) - 1 : 0;
     for (int axis = 0; axis < view.rank; ++axis) {
-      empty |= view.shape[axis] == 0;
       bad_stride |= view.shape[axis] > 1 && (view.strides[axis] & item_mask) != 0;
     }
-    if (bad_stride || memory_is_bad(view, empty)) return refuse_memory(place, view, bad_stride);
+    if (bad_stride || memory_is_bad(view)) return refuse_memory(place, view, bad_stride);
     if (!dtype_holds(place, param, view)) return false;
     if (!place_tensor(place, view)) return false;
     address = view.address;
@@ -189,7 +200,7 @@ bool Reader::pointer(const Place& place, Param* param, PyObject* value) {
   return true;
 }
 
-inline bool Reader::scalar(const Place& place, Dtype dtype, PyObject* value, bool with_word) {
+DARTER_INLINE bool Reader::scalar(const Place& place, Dtype dtype, PyObject* value, bool with_word) {
   uint64_t bits = 0;
   if (DARTER_UNLIKELY(!encode_scalar(place, value, dtype, &bits) || !call->slots.append(bits))) return false;
   return !with_word || call->words.append(kTagScalar | static_cast<uint64_t>(dtype) << 8);
@@ -375,7 +386,7 @@ bool Reader::unknown_class(const Place& place, Param* param, PyObject* value) {
   return tensor_of_new_type(place, param, value);
 }
 
-inline bool Reader::argument(const Place& place, Param* param, PyObject* value) {
+DARTER_INLINE bool Reader::argument_inline(const Place& place, Param* param, PyObject* value) {
   if (param->optional && value == Py_None) {
     switch (param->kind) {
       case ParamKind::Constexpr:
@@ -411,6 +422,10 @@ inline bool Reader::argument(const Place& place, Param* param, PyObject* value) 
   return false;
 }
 
+bool Reader::argument(const Place& place, Param* param, PyObject* value) {
+  return argument_inline(place, param, value);
+}
+
 uint64_t device_word(int64_t device) {
   if (device == Call::kNoDevice) return 1;
   const auto type = static_cast<int32_t>(device >> 32);
@@ -425,10 +440,12 @@ bool read_arguments(Launcher* launcher, PyObject* const* arguments, Call* call) 
   call->words.push(0);
   Param* param = launcher->plan.params.data();
   const int count = launcher->plan.count();
+  ArgumentPath path{nullptr, nullptr, 0};
+  const Place place{launcher->plan.name, &path};
   for (int i = 0; i < count; ++i, ++param) {
     call->param = i;
-    const ArgumentPath path{nullptr, param->name, 0};
-    if (DARTER_UNLIKELY(!reader.argument(reader.at(&path), param, arguments[i]))) {
+    path.name = param->name;
+    if (DARTER_UNLIKELY(!reader.argument_inline(place, param, arguments[i]))) {
       if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_SystemError, "a reader failed without an exception");
       return false;
     }

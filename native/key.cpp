@@ -130,6 +130,46 @@ bool constexpr_words(const Place& place, PyObject* value, PyObject* cold, Intern
   return value_words(place, value, cold, interned, words, 0);
 }
 
+uint64_t general_layout(const TensorView& view, uint64_t* slots) {
+  const int rank = view.rank;
+  const int shift = size_shift(view.dtype);
+  const int stride_shift = view.byte_strides ? shift : 0;
+  const uint64_t item_mask = (uint64_t{1} << stride_shift) - 1;
+  uint64_t* extents = slots + 1;
+  uint64_t* strides = extents + rank;
+  uint64_t wide = 0;
+  uint64_t others = 0;     // strides in use, in elements, but for the unit axis'
+  uint64_t remainder = 0;  // of the strides in bytes
+  uint64_t above = 0;      // offsets on the two sides of the base, in elements
+  uint64_t below = 0;
+  uint64_t unit = 0;
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    const int64_t extent = view.shape[axis];
+    const int64_t raw = view.strides[axis];
+    const int64_t stride = raw >> stride_shift;
+    extents[axis] = static_cast<uint64_t>(extent);
+    strides[axis] = static_cast<uint64_t>(stride);
+    const uint64_t used = extent > 1 ? ~uint64_t{0} : 0;
+    const uint64_t effective = static_cast<uint64_t>(stride) & used;
+    const auto sign = static_cast<uint64_t>(static_cast<int64_t>(effective) >> 63);
+    const uint64_t distance = (effective ^ sign) - sign;
+    // A product that overflows comes of a factor that makes the tensor wide already.
+    const uint64_t reach = static_cast<uint64_t>(extent - 1) * distance;
+    wide |= static_cast<uint64_t>(extent) >> kWideBits | distance >> kWideBits | reach >> kWideBits;
+    above += reach & ~sign;
+    below += reach & sign;
+    remainder |= static_cast<uint64_t>(raw) & used & item_mask;
+    if (unit == 0 && (used == 0 || stride == 1)) {
+      unit = static_cast<uint64_t>(axis) + 1;
+    } else {
+      others |= effective;
+    }
+  }
+  if (remainder != 0) return kIrregular;
+  wide |= (above << shift | below << shift) >> kWideBits;
+  return layout_bits(unit, unit != 0 && ((others << shift | view.address) & 15) == 0, wide != 0);
+}
+
 uint64_t Interned::number(PyObject* object) {
   if (object == last_) return last_number_;
   const auto found = numbers_.find(object);

@@ -61,54 +61,86 @@ class Interned {
 // `cold.constexpr_words(value, name)`, which raises UnkeyableError for what cannot be keyed.
 bool constexpr_words(const Place& place, PyObject* value, PyObject* cold, Interned* interned, WordBuffer* words);
 
-// The tensor's slots (address, extents, strides in elements) and the facts in its key word, but for device and layout.
-// Returns the key word; sets *bad_stride where a stride in use is no multiple of the item size, *no_elements where an
-// extent is 0.
-inline uint64_t tensor_facts(const TensorView& view, uint64_t* slots, bool* bad_stride, bool* no_elements) {
-  const int rank = view.rank;
-  const int shift = size_shift(view.dtype);
-  const int stride_shift = view.byte_strides ? shift : 0;
-  uint64_t* extents = slots + 1;
-  uint64_t* strides = extents + rank;
-  slots[0] = view.address;
+// The bits of a tensor's key word that its layout decides, or kIrregular.
+constexpr uint64_t kIrregular = ~uint64_t{0};
 
-  uint64_t wide = 0;
-  uint64_t low_bits = 0;   // of the strides, in elements, that vec16 asks about
-  uint64_t remainder = 0;  // of the strides in bytes
-  uint64_t above = 0;      // offsets on the two sides of the base, in elements
-  uint64_t below = 0;
-  uint64_t unit = 0;  // 1 + unit axis
-  bool empty = false;
-  const uint64_t item_mask = (uint64_t{1} << stride_shift) - 1;
-  for (int axis = rank - 1; axis >= 0; --axis) {
-    const int64_t extent = view.shape[axis];
-    const int64_t raw = view.strides[axis];
-    const int64_t stride = raw >> stride_shift;
-    extents[axis] = static_cast<uint64_t>(extent);
-    strides[axis] = static_cast<uint64_t>(stride);
-    empty |= extent == 0;
-    const uint64_t used = extent > 1 ? ~uint64_t{0} : 0;
-    const uint64_t effective = static_cast<uint64_t>(stride) & used;
-    const uint64_t sign = static_cast<uint64_t>(static_cast<int64_t>(effective) >> 63);
-    const uint64_t distance = (effective ^ sign) - sign;
-    // A product that overflows comes of a factor that makes the tensor wide already.
-    const uint64_t reach = static_cast<uint64_t>(extent - 1) * distance;
-    wide |= static_cast<uint64_t>(extent) >> kWideBits | distance >> kWideBits | reach >> kWideBits;
-    above += reach & ~sign;
-    below += reach & sign;
-    remainder |= static_cast<uint64_t>(raw) & used & item_mask;
-    if (unit == 0 && (used == 0 || stride == 1)) {
-      unit = static_cast<uint64_t>(axis) + 1;
-    } else {
-      low_bits |= effective;
-    }
+inline uint64_t layout_bits(uint64_t unit, bool vec16, bool wide) {
+  return unit << 24 | static_cast<uint64_t>(vec16) << 32 | static_cast<uint64_t>(wide) << 33;
+}
+
+// Writes extents and strides (in elements) behind slots[0] and returns the layout bits of any tensor. kIrregular where a
+// stride in use is no multiple of the item size.
+uint64_t general_layout(const TensorView& view, uint64_t* slots);
+
+// The same for small ranks, unrolled, where extents and strides are below 2^30 and not negative, and all strides are
+// multiples of the item size. kIrregular for others, which general_layout decides.
+template <int Rank>
+inline uint64_t regular_layout(const TensorView& view, uint64_t* slots) {
+  const int shift = size_shift(view.dtype);
+  const int down = view.byte_strides ? shift : 0;
+  const int up = shift - down;
+  uint64_t extents[Rank + 1];
+  uint64_t raws[Rank + 1];
+  uint64_t high = 0;
+  uint64_t low = 0;
+  for (int axis = 0; axis < Rank; ++axis) {
+    extents[axis] = static_cast<uint64_t>(view.shape[axis]);
+    raws[axis] = static_cast<uint64_t>(view.strides[axis]);
+    high |= extents[axis] | raws[axis];
+    low |= raws[axis];
   }
-  wide |= (above << shift | below << shift) >> kWideBits;
-  *bad_stride = remainder != 0;
-  *no_elements = empty;
-  const bool vec16 = unit != 0 && ((low_bits << shift | view.address) & 15) == 0;
-  return kTagTensor | static_cast<uint64_t>(view.dtype) << 8 | static_cast<uint64_t>(rank) << 16 | unit << 24 |
-         static_cast<uint64_t>(vec16) << 32 | static_cast<uint64_t>(wide != 0) << 33 |
+  if (DARTER_UNLIKELY((high >> kWideBits | (low & ((uint64_t{1} << down) - 1))) != 0)) return kIrregular;
+
+  uint64_t reach = 0;          // bytes from the first element to the last; below 2^62 for ranks up to 4
+  uint64_t used[Rank + 1];     // strides in bytes of axes that are stepped along
+  uint64_t units = 0;          // bit d: axis d may be the unit axis
+  for (int axis = 0; axis < Rank; ++axis) {
+    const uint64_t extent = extents[axis];
+    const uint64_t stride = raws[axis] >> down;
+    slots[1 + axis] = extent;
+    slots[1 + Rank + axis] = stride;
+    used[axis] = extent > 1 ? raws[axis] << up : 0;
+    reach += (extent - 1) * used[axis];
+    units |= static_cast<uint64_t>(stride == 1 || extent <= 1) << axis;
+  }
+  uint64_t others = view.address;
+  uint64_t unit = Rank;
+  if (Rank > 0 && DARTER_LIKELY((units >> (Rank - 1)) != 0)) {
+    for (int axis = 0; axis + 1 < Rank; ++axis) others |= used[axis];
+  } else {
+    if (units == 0) return layout_bits(0, false, reach >> kWideBits != 0);
+    unit = 64 - static_cast<uint64_t>(__builtin_clzll(units));
+    for (int axis = 0; axis < Rank; ++axis) others |= static_cast<uint64_t>(axis) + 1 == unit ? 0 : used[axis];
+  }
+  return layout_bits(unit, (others & 15) == 0, reach >> kWideBits != 0);
+}
+
+inline uint64_t tensor_layout(const TensorView& view, uint64_t* slots) {
+  uint64_t bits = kIrregular;
+  slots[0] = view.address;
+  switch (view.rank) {
+    case 0:
+      return 0;
+    case 1:
+      bits = regular_layout<1>(view, slots);
+      break;
+    case 2:
+      bits = regular_layout<2>(view, slots);
+      break;
+    case 3:
+      bits = regular_layout<3>(view, slots);
+      break;
+    case 4:
+      bits = regular_layout<4>(view, slots);
+      break;
+    default:
+      break;
+  }
+  return DARTER_LIKELY(bits != kIrregular) ? bits : general_layout(view, slots);
+}
+
+inline uint64_t tensor_word(const TensorView& view, uint64_t layout) {
+  return kTagTensor | static_cast<uint64_t>(view.dtype) << 8 | static_cast<uint64_t>(view.rank) << 16 | layout |
          static_cast<uint64_t>(view.device_type) << 40;
 }
 

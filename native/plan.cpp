@@ -107,12 +107,14 @@ bool load_param(Plan* plan, PyObject* source, Param* param) {
     return false;
   }
   PyUnicode_InternInPlace(&param->name);
-  return read_flag(source, "optional", &param->optional) &&
+  const bool loaded = read_flag(source, "optional", &param->optional) &&
          read_flag(source, "positional_only", &param->positional_only) &&
          read_flag(source, "keyword_only", &param->keyword_only) && load_default(source, param) &&
          load_dtype(source, param) && load_dims(plan, source, param) &&
          read_optional(source, "constexpr_type", &param->constexpr_type) && read_optional(source, "cls", &param->cls) &&
          load_params(plan, source, "fields", &param->fields);
+  param->has_contract = param->dtype != kNoDtype || param->has_dims;
+  return loaded;
 }
 
 }  // namespace
@@ -134,6 +136,7 @@ Param::Param(Param&& other) noexcept
       positional_only(other.positional_only),
       keyword_only(other.keyword_only),
       has_dims(other.has_dims),
+      has_contract(other.has_contract),
       dtype(other.dtype),
       cache(std::exchange(other.cache, TypeCache{})),
       dims(std::move(other.dims)),

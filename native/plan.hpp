@@ -56,6 +56,7 @@ struct Param {
   bool positional_only = false;
   bool keyword_only = false;
   bool has_dims = false;
+  bool has_contract = false;  // dtype or dims are demanded
   Dtype dtype = Dtype::kPointer;
   TypeCache cache;
   std::vector<Dim> dims;

@@ -14,6 +14,8 @@
 #define DARTER_UNLIKELY(x) __builtin_expect(!!(x), 0)
 // Error building and first-use work stand out of line, so that the warm call stays small in the instruction cache.
 #define DARTER_COLD __attribute__((noinline, cold))
+// Steps of the warm call, cut into functions for the reader and not for the machine.
+#define DARTER_INLINE inline __attribute__((always_inline))
 
 namespace darter {
 
