@@ -55,11 +55,9 @@ DARTER_COLD void raise_too_many(const Plan& plan, Py_ssize_t given, Py_ssize_t k
 
 DARTER_COLD void raise_unknown(const Plan& plan, PyObject* names, PyObject* name) {
   std::vector<PyObject*> positional_only;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
-    for (const Param& param : plan.params) {
-      if (param.positional_only && PyUnicode_Compare(param.name, PyTuple_GET_ITEM(names, i)) == 0) {
-        positional_only.push_back(param.name);
-      }
+  for (const Param& param : plan.params) {
+    for (Py_ssize_t i = 0; param.positional_only && i < PyTuple_GET_SIZE(names); ++i) {
+      if (PyUnicode_Compare(param.name, PyTuple_GET_ITEM(names, i)) == 0) positional_only.push_back(param.name);
     }
   }
   if (positional_only.empty()) {
@@ -109,6 +107,24 @@ void spread(const Plan& plan, PyObject* const* args, Py_ssize_t count, PyObject*
   std::memset(room + count, 0, static_cast<size_t>(plan.count() - count) * sizeof(PyObject*));
 }
 
+DARTER_COLD void raise_duplicate(const Plan& plan, PyObject* name) {
+  raise_error("ArgumentTypeError", "%U() got multiple values for argument '%S'", plan.name, name);
+}
+
+// More positional arguments than parameters; as Python does, complains of a wrong keyword first.
+DARTER_COLD void raise_surplus(const Plan& plan, PyObject* const* args, Py_ssize_t count, PyObject* names,
+                               PyObject** room) {
+  spread(plan, args, plan.positional, room);
+  for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    const int target = find_param(plan, name);
+    if (target < 0) return raise_unknown(plan, names, name);
+    if (room[target] != nullptr) return raise_duplicate(plan, name);
+    room[target] = args[count + i];
+  }
+  raise_too_many(plan, count, count_keyword_only(plan, names));
+}
+
 // Fills what is missing from defaults; false with an exception set.
 bool fill_defaults(const Plan& plan, PyObject** room) {
   bool complete = true;
@@ -151,15 +167,8 @@ PyObject* const* Binder::bind_slowly(const Plan& plan, PyObject* const* args, Py
       if (map.positional == count && same_names(map.names, names)) return apply(plan, map, args, room);
     }
   }
-  if (count > plan.positional) {
-    // Python names a wrong keyword before it counts positions.
-    for (Py_ssize_t i = 0; names != nullptr && i < PyTuple_GET_SIZE(names); ++i) {
-      if (find_param(plan, PyTuple_GET_ITEM(names, i)) < 0) {
-        raise_unknown(plan, names, PyTuple_GET_ITEM(names, i));
-        return nullptr;
-      }
-    }
-    raise_too_many(plan, count, count_keyword_only(plan, names));
+  if (DARTER_UNLIKELY(count > plan.positional)) {
+    raise_surplus(plan, args, count, names, room);
     return nullptr;
   }
   spread(plan, args, count, room);
@@ -180,7 +189,7 @@ const KeywordMap* Binder::map_of(const Plan& plan, PyObject* const* args, Py_ssi
       return nullptr;
     }
     if (room[target] != nullptr) {
-      raise_error("ArgumentTypeError", "%U() got multiple values for argument '%S'", plan.name, name);
+      raise_duplicate(plan, name);
       return nullptr;
     }
     room[target] = args[count + i];

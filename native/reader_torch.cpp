@@ -345,6 +345,7 @@ DARTER_COLD bool read_slowly(const Place& place, PyObject* object, TensorView* v
   uint64_t keys = 0;
   if (!raw_keys(object, &keys)) return refuse_type(place, "its dispatch keys could not be read");
   if ((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0) return read_unusual(place, object, view);
+  if (is_true(object, "is_complex")) return refuse_dtype(place, object);
   if (torch.exchange != nullptr) {
     if (!read_exchange(place, object, torch.exchange, view)) return false;
   } else {
