@@ -68,8 +68,8 @@ inline uint64_t layout_bits(uint64_t unit, bool vec16, bool wide) {
   return unit << 24 | static_cast<uint64_t>(vec16) << 32 | static_cast<uint64_t>(wide) << 33;
 }
 
-// Writes extents and strides (in elements) behind slots[0] and returns the layout bits of any tensor. kIrregular where a
-// stride in use is no multiple of the item size.
+// Writes extents and strides (in elements) behind slots[0] and returns the layout bits of any tensor. kIrregular where
+// a stride in use is no multiple of the item size.
 uint64_t general_layout(const TensorView& view, uint64_t* slots);
 
 // The same for small ranks, unrolled, where extents and strides are below 2^30 and not negative, and all strides are
@@ -91,9 +91,9 @@ inline uint64_t regular_layout(const TensorView& view, uint64_t* slots) {
   }
   if (DARTER_UNLIKELY((high >> kWideBits | (low & ((uint64_t{1} << down) - 1))) != 0)) return kIrregular;
 
-  uint64_t reach = 0;          // bytes from the first element to the last; below 2^62 for ranks up to 4
-  uint64_t used[Rank + 1];     // strides in bytes of axes that are stepped along
-  uint64_t units = 0;          // bit d: axis d may be the unit axis
+  uint64_t reach = 0;       // bytes from the first element to the last; below 2^62 for ranks up to 4
+  uint64_t used[Rank + 1];  // strides in bytes of axes that are stepped along
+  uint64_t units = 0;       // bit d: axis d may be the unit axis
   for (int axis = 0; axis < Rank; ++axis) {
     const uint64_t extent = extents[axis];
     const uint64_t stride = raws[axis] >> down;

@@ -108,11 +108,11 @@ bool load_param(Plan* plan, PyObject* source, Param* param) {
   }
   PyUnicode_InternInPlace(&param->name);
   const bool loaded = read_flag(source, "optional", &param->optional) &&
-         read_flag(source, "positional_only", &param->positional_only) &&
-         read_flag(source, "keyword_only", &param->keyword_only) && load_default(source, param) &&
-         load_dtype(source, param) && load_dims(plan, source, param) &&
-         read_optional(source, "constexpr_type", &param->constexpr_type) && read_optional(source, "cls", &param->cls) &&
-         load_params(plan, source, "fields", &param->fields);
+                      read_flag(source, "positional_only", &param->positional_only) &&
+                      read_flag(source, "keyword_only", &param->keyword_only) && load_default(source, param) &&
+                      load_dtype(source, param) && load_dims(plan, source, param) &&
+                      read_optional(source, "constexpr_type", &param->constexpr_type) &&
+                      read_optional(source, "cls", &param->cls) && load_params(plan, source, "fields", &param->fields);
   param->has_contract = param->dtype != kNoDtype || param->has_dims;
   return loaded;
 }
@@ -181,6 +181,10 @@ int Plan::traverse(visitproc visit, void* arg) const {
 
 bool Plan::load(PyObject* signature_plan) {
   if (!load_scalar_types()) return false;
+  // An earlier attempt may have failed half-way.
+  params.clear();
+  positional = 0;
+  Py_CLEAR(name);
   name = PyObject_GetAttrString(signature_plan, "name");
   if (name == nullptr || !load_params(this, signature_plan, "parameters", &params)) return false;
   if (params.size() > kMaxParams) {

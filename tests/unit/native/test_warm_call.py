@@ -174,7 +174,7 @@ def test_a_state_whose_guards_fail_is_passed_over_until_they_hold_again() -> Non
 
 def test_a_state_of_another_slot_count_is_refused() -> None:
     class Cold:
-        def miss(self, arguments: tuple[Any, ...]) -> _native.CallState:
+        def miss(self, *request: Any) -> _native.CallState:
             return noop_state(slots=7)
 
     plan = noop(lambda x: None).plan
