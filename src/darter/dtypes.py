@@ -10,7 +10,7 @@ Source: bfloat16 and the float8 encodings are those of OCP 8-bit Floating Point 
 from __future__ import annotations
 
 import enum
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 
 class Kind(enum.Enum):
@@ -94,6 +94,10 @@ class Scalar(metaclass=ScalarType):
     kind: ClassVar[Kind] = Kind.INT
     bits: ClassVar[int] = 0
     numpy_name: ClassVar[str] = ""
+
+    if TYPE_CHECKING:
+
+        def __new__(cls, value: Any = 0, /) -> Any: ...
 
 
 class Bool(Scalar):

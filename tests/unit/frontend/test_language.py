@@ -77,7 +77,7 @@ def test_comparisons_chain_and_booleans():
         t = dt.thread_idx.x
         out[0] = Float64(-1 < t < 1)
         out[1] = Float64(0 < t < 1)
-        out[2] = Float64(not (t == 1))
+        out[2] = Float64(not (t == 1))  # noqa: SIM201
         out[3] = Float64((t == 0 and t < 5) or t > 9)
         out[4] = Float64(~Bool(t == 0))
         out[5] = 1.0 if (1 < 2 < 3) and "a" in "abc" and 3 not in (1, 2) else 0.0
@@ -172,7 +172,7 @@ def test_lists_change_after_an_early_return():
         if t > 5:
             return
         for i in dt.static_range(3):
-            found.append(i + t)
+            found.append(i + t)  # noqa: PERF401
         out[0] = Float64(sum(found))
 
     def body(out):
@@ -226,7 +226,7 @@ def test_printing_and_assertions_take_f_strings():
     def k(x):
         t = dt.thread_idx.x
         dt.print(f"t={t}", "v:", x[t], 3)
-        dt.assert_(x[t] >= 0, f"negative at {t}")
+        dt.assert_(x[t] >= 0, f"negative at {t}")  # noqa: PT009
 
     (block,) = [kernel.body for kernel in traced(launcher(k), np.zeros(32, np.float32)).kernels]
     assert [node.pieces for node in block.nodes if isinstance(node, n.Print)] == [("t=", " v: ", " 3")]

@@ -63,7 +63,7 @@ def test_raise_with_values_and_assert():
     run(launch, x, 4)
     with pytest.raises(Raised, match=r"\('ValueError', '32 is no multiple of 5'\)"):
         run(launch, x, 5)
-    with pytest.raises(Raised, match="AssertionError.*too many"):
+    with pytest.raises(Raised, match=r"AssertionError.*too many"):
         run(launch, x, 8)
 
 
@@ -157,8 +157,8 @@ def test_a_factory_captures_by_closure():
         return launch
 
     x = np.zeros(4, np.float32)
-    for n, expected in ((2, 4), (3, 9)):
-        run(make(n, lambda v: float(v * v)), x)
+    for size, expected in ((2, 4), (3, 9)):
+        run(make(size, lambda v: float(v * v)), x)
         assert (x == expected).all()
     run(make(5, lambda v: v + 0.5), x)
     assert (x == 5.5).all()

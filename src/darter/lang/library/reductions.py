@@ -1,7 +1,7 @@
 """Reductions over a warp and over a block: every thread gets the result.
 
-The flow must be uniform: over the warp for ``warp_*``, over the block for ``block_*``, which contain barriers.  The order
-of combination is fixed, so results are the same on every run.
+The flow must be uniform: over the warp for ``warp_*``, over the block for ``block_*``, which contain barriers.  The
+order of combination is fixed, so results are the same on every run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ Combine = Callable[[Any, Any], Any]
 
 def block_threads() -> int:
     """Return the number of threads of a block, a compile-time number."""
-    return block_dim.x * block_dim.y * block_dim.z
+    threads: int = block_dim.x * block_dim.y * block_dim.z
+    return threads
 
 
 def linear_thread() -> Any:
