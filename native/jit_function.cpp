@@ -300,8 +300,13 @@ PyObject* const* bind_packed(Launcher* launcher, PyObject* args, PyObject* kwarg
 
 bool register_jit_function(PyObject* module) {
   JitFunction_Type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-  return JitFunction_Type != nullptr && PyModule_AddType(module, JitFunction_Type) == 0 &&
-         PyModule_AddFunctions(module, functions) == 0;
+  if (JitFunction_Type == nullptr) return false;
+  // What a capture record may read of a launcher: another launcher that calls it compiles its function in.
+  Ref captured(Py_BuildValue("(s)", "__wrapped__"));
+  if (!captured) return false;
+  PyObject* const type = reinterpret_cast<PyObject*>(JitFunction_Type);
+  return PyObject_SetAttrString(type, "__darter_capture__", captured.get()) == 0 &&
+         PyModule_AddType(module, JitFunction_Type) == 0 && PyModule_AddFunctions(module, functions) == 0;
 }
 
 }  // namespace darter

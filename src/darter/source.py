@@ -82,8 +82,8 @@ def _find(code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource | None
     matches = [(other, node) for other, node in parsed.functions.get(code.co_name, ()) if _same_code(code, other)]
     if not matches:
         return None
-    exact = [node for other, node in matches if _same_place(code, other)]
-    # Two functions of one text mean the same, wherever they stand; the nearest gives the better error positions.
+    # Two functions of one text mean the same, wherever they stand; the right one gives the right error positions.
+    exact = [node for other, node in matches if _same_place(code, other)] if len(matches) > 1 else []
     nearest = min(matches, key=lambda match: abs(match[0].co_firstlineno - code.co_firstlineno))[1]
     node = exact[0] if exact else nearest
     return FunctionSource(code.co_filename, node.lineno, node, parsed.lines)

@@ -134,7 +134,11 @@ def try_statement(x):
 
 @kernel
 def a_generator(x):
-    x[0] = yield 1
+    x[0] = generated()
+
+
+def generated():
+    yield 1
 
 
 @kernel

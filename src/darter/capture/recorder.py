@@ -120,6 +120,17 @@ class Recorder:
             )
         return found
 
+    def getter(self, cls: type, name: str) -> types.FunctionType:
+        """Return the getter of the property that ``name`` is in the MRO of ``cls``, recorded.
+
+        Raises ``CaptureRefusedError`` where it is no property with a getter written in Python.
+        """
+        found, _ = attributes.lookup(self, cls, name)
+        if not isinstance(found, property) or not isinstance(found.fget, types.FunctionType):
+            raise CaptureRefusedError(f"attribute '{name}' of class '{cls.__qualname__}' is no property in Python")
+        getter: types.FunctionType = self.step(found, ("getter",))
+        return getter
+
     # -- attributes ---------------------------------------------------------------------------------------------------
 
     def attribute(self, obj: Any, name: str) -> Any:

@@ -6,9 +6,10 @@ import operator
 import types
 from typing import Any
 
+from darter.capture.attributes import Getter
 from darter.errors import KernelNameError, KernelTypeError
 from darter.frontend.diagnostics import nearest
-from darter.frontend.names import constant, index_value, recorded
+from darter.frontend.names import constant, index_value
 from darter.frontend.operators import binary
 from darter.frontend.static_python import METHODS
 from darter.frontend.tensors import extents, strides
@@ -160,11 +161,11 @@ def _object(t: Tracer, value: ObjectValue, name: str) -> Any:
 
 def _class_attribute(t: Tracer, value: StructValue | ObjectValue, name: str) -> Any:
     """Return a method, bound, or an attribute of the value's class."""
-    found = static_attribute(t, value.cls, name)
     raw = next((vars(base)[name] for base in value.cls.__mro__ if name in vars(base)), None)
-    if isinstance(raw, property) or (hasattr(found, "function") and type(found).__name__ == "Getter"):
-        getter = raw.fget if isinstance(raw, property) else found.function
+    if isinstance(raw, property):
+        getter = t.recorded(lambda: t.recorder.getter(value.cls, name))
         return t.call(BoundMethod(getter, value), [], {})
+    found = static_attribute(t, value.cls, name)
     if isinstance(found, (types.FunctionType, KernelFunction)) and not isinstance(raw, staticmethod):
         return BoundMethod(found, value)
     return found
@@ -174,7 +175,7 @@ def _static(t: Tracer, value: Any, name: str) -> Any:
     found = static_attribute(t, value, name)
     if type(found) is KernelConstant:
         return constant(t, found)
-    if type(found).__name__ == "Getter":
+    if isinstance(found, Getter):
         return t.call(BoundMethod(found.function, value), [], {})
     return found
 
@@ -186,7 +187,7 @@ def static_attribute(t: Tracer, value: Any, name: str) -> Any:
     if is_module and key in t.session.names:
         return t.session.names[key]
     try:
-        found = recorded(t, lambda: t.recorder.attribute(value, name))
+        found = t.recorded(lambda: t.recorder.attribute(value, name))
     except AttributeError as error:
         known = [n for n in dir(value) if n[0] != "_"] if is_module else ()
         what = f"module '{value.__name__}'" if is_module else kind_of(value)

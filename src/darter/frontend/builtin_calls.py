@@ -18,6 +18,7 @@ from darter.frontend.values import (
     DeviceValue,
     KernelDict,
     ObjectValue,
+    RuntimeRange,
     StructValue,
     TensorValue,
     is_runtime,
@@ -26,15 +27,6 @@ from darter.frontend.values import (
 from darter.ir.nodes import Value
 
 Handler = Callable[[Tracer, list[Any], dict[str, Any]], Any]
-
-
-class RuntimeRange:
-    """``range(...)`` with a run-time bound: only a ``for`` statement takes it."""
-
-    __slots__ = ("bounds",)
-
-    def __init__(self, bounds: tuple[Any, Any, Any]) -> None:
-        self.bounds = bounds
 
 
 def range_call(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -10,12 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from darter.dtypes import ScalarType
-from darter.errors import KernelTypeError, UnsupportedSyntaxError
+from darter.errors import DarterError, KernelTypeError, SourceUnavailableError, UnsupportedSyntaxError
 from darter.frontend.builtin_calls import BUILTINS
 from darter.frontend.frame import RESULT, Frame, local_names
 from darter.frontend.intrinsics import INTRINSICS, SPECIAL, cast_call
 from darter.frontend.methods import call_method
-from darter.frontend.names import recorded
 from darter.frontend.static_python import NATIVE, call_native
 from darter.frontend.structs import construct, is_struct_class
 from darter.frontend.tracer import Tracer
@@ -55,7 +54,8 @@ def call(t: Tracer, function: Any, arguments: list[Any], keywords: dict[str, Any
                 "a launcher cannot be called in a kernel",
                 advice="make the common part a plain function",
             )
-        return call_function(t, wrapped, arguments, keywords)
+        plain = t.recorded(lambda: t.recorder.attribute(function, "__wrapped__"))
+        return call_function(t, plain, arguments, keywords)
     if isinstance(function, functools.partial):
         return _call_partial(t, function, arguments, keywords)
     if not is_runtime(function):
@@ -87,9 +87,14 @@ def _call_plain(t: Tracer, function: types.FunctionType, arguments: list[Any], k
 
 def _call_builtin(t: Tracer, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     handler = BUILTINS.get(function)
-    if handler is not None:
-        return handler(t, arguments, keywords)
     name = getattr(function, "__name__", str(function))
+    if handler is not None:
+        try:
+            return handler(t, arguments, keywords)
+        except DarterError:
+            raise
+        except (IndexError, TypeError, ValueError) as error:
+            raise t.error(KernelTypeError, f"{name}(...) is called wrongly: {error}") from error
     math_name = name if getattr(function, "__module__", "") == "math" else ""
     if math_name in INTRINSICS and any(isinstance(a, DeviceValue) for a in arguments):
         return INTRINSICS[math_name](t, arguments, keywords)
@@ -147,10 +152,13 @@ def _call_value_method(t: Tracer, function: ValueMethod, arguments: list[Any], k
 
 def call_function(t: Tracer, function: types.FunctionType, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """Interpret a plain Python function in place."""
-    recorded(t, lambda: t.recorder.function(function))
+    t.recorded(lambda: t.recorder.function(function))
     if function.__code__.co_flags & _GENERATORS:
         t.fail(UnsupportedSyntaxError, f"'{function.__name__}' is a generator or coroutine", advice="return a tuple")
-    source = source_of(function)
+    try:
+        source = source_of(function)
+    except SourceUnavailableError as error:
+        raise t.error(SourceUnavailableError, str(error)) from error
     node: Any = source.node
     frame = Frame(function, source, node, t.session.index_of(function), local_names(node), None, (t.frame, t.at))
     positional = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]

@@ -13,7 +13,7 @@ from darter.frontend import access, attributes, calls
 from darter.frontend.branches import branch
 from darter.frontend.diagnostics import nearest
 from darter.frontend.frame import Frame
-from darter.frontend.names import bind, recorded, resolve
+from darter.frontend.names import bind, resolve
 from darter.frontend.operators import (
     BINARY,
     COMPARE,
@@ -266,7 +266,7 @@ def _snapshot(t: Tracer, node: ast.Call) -> Any:
     if len(node.args) != 1 or node.keywords:
         t.at = node
         t.fail(KernelTypeError, "dt.static takes one value")
-    value = recorded(t, lambda: t.recorder.static(lambda: evaluate(t, node.args[0])))
+    value = t.recorded(lambda: t.recorder.static(lambda: evaluate(t, node.args[0])))
     t.at = node
     if is_runtime(value):
         t.fail(KernelTypeError, "dt.static takes a value known at compile time", found=kind_of(value))

@@ -10,7 +10,6 @@ from typing import Any
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend import access, calls
 from darter.frontend.branches import Dead, branch, guarded, pending_flags
-from darter.frontend.builtin_calls import RuntimeRange
 from darter.frontend.expressions import apply_binary, evaluate
 from darter.frontend.frame import RESULT, RETURNED
 from darter.frontend.loops import range_loop, unrolled, while_loop
@@ -19,7 +18,7 @@ from darter.frontend.operators import BINARY, truth
 from darter.frontend.raising import assert_statement, raise_statement
 from darter.frontend.static_python import iterate
 from darter.frontend.tracer import Tracer
-from darter.frontend.values import KernelCall
+from darter.frontend.values import KernelCall, RuntimeRange
 from darter.ir.nodes import Value
 
 Statements = tuple[ast.stmt, ...]

@@ -11,7 +11,6 @@ from darter.errors import ArgumentTypeError, KernelTypeError, KernelValueError
 from darter.frontend.branches import branch
 from darter.frontend.describe import argument_facts, check_dims
 from darter.frontend.kernels import BuiltKernel, built_kernel
-from darter.frontend.names import recorded
 from darter.frontend.operators import as_value, binary, compare, convert, default_type, is_number, static_value, strong
 from darter.frontend.tensors import EXTENT, POINTER, SCALAR, pointer, raw_extent, raw_stride
 from darter.frontend.tracer import Tracer
@@ -80,9 +79,9 @@ def kernel_plan(t: Tracer, call: KernelCall) -> SignaturePlan:
     key = ("plan", id(call.kernel), call.instance is None)
     plans = t.session.kernel_keys
     if key not in plans:
-        function: types.FunctionType = recorded(t, lambda: t.recorder.attribute(call.kernel, "__wrapped__"))
-        recorded(t, lambda: t.recorder.attribute(call.kernel, "options"))
-        recorded(t, lambda: t.recorder.function(function))
+        function: types.FunctionType = t.recorded(lambda: t.recorder.attribute(call.kernel, "__wrapped__"))
+        t.recorded(lambda: t.recorder.attribute(call.kernel, "options"))
+        t.recorded(lambda: t.recorder.function(function))
         plans[key] = plan_signature(function, call.instance is not None)
     plan: SignaturePlan = plans[key]
     return plan

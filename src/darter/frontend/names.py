@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 from typing import Any
 
 from darter.dtypes import Int32, Int64
 from darter.errors import (
-    CaptureRefusedError,
     KernelNameError,
     KernelTypeError,
     KernelValueError,
@@ -27,7 +25,7 @@ def resolve(t: Tracer, frame: Frame, name: str) -> Any:
     key = (id(frame.function), name)
     names = t.session.names
     if key not in names:
-        names[key] = recorded(t, lambda: _lookup(t, frame, name))
+        names[key] = t.recorded(lambda: _lookup(t, frame, name))
     value = names[key]
     return constant(t, value) if type(value) is KernelConstant else value
 
@@ -41,16 +39,6 @@ def _lookup(t: Tracer, frame: Frame, name: str) -> Any:
             f"name '{name}' is not defined",
             advice="it is looked up in the function's closure, then its module's globals, then the builtins",
         ) from error
-
-
-def recorded(t: Tracer, read: Callable[[], Any]) -> Any:
-    """Return what ``read`` gives; a refusal of the recorder gets the position of the code that reads."""
-    try:
-        return read()
-    except CaptureRefusedError as error:
-        if error.args and "\n" in str(error.args[0]):
-            raise
-        raise t.error(type(error), str(error)) from error
 
 
 def constant(t: Tracer, value: KernelConstant) -> Any:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from darter.dtypes import ALL, BFloat16, Bool, Float16, Float32, Float64, Int32, Int64, Kind, ScalarType
-from darter.errors import KernelTypeError, KernelValueError, StaticEvaluationError
+from darter.errors import CompileError, DarterError, KernelTypeError, KernelValueError, StaticEvaluationError
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, is_runtime, kind_of
 from darter.ir.nodes import (
@@ -459,6 +459,10 @@ def run_native(t: Tracer, thunk: Callable[[], Any], what: str) -> Any:
     """Run pure Python at compile time; what it raises becomes an error at the line."""
     try:
         return thunk()
+    except DarterError as error:
+        if not isinstance(error, CompileError) or "\n" in str(error):
+            raise
+        raise t.error(type(error), str(error)) from error
     except Exception as error:
         raise t.error(
             StaticEvaluationError, f"{what} raised {type(error).__name__} at compile time: {error}"

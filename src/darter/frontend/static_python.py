@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -98,11 +99,11 @@ def iterate(t: Tracer, value: Any) -> list[Any]:
     if isinstance(value, (range, str, bytes)):
         return list(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
-        return list(t.recorder.items(value))
+        return list(t.recorded(lambda: t.recorder.items(value)))
     if is_array(value):
         return list(value)
     if isinstance(value, type) and issubclass(value, enum.Enum):
-        return [t.recorder.attribute(value, name) for name in value._member_names_]
+        return [t.recorded(functools.partial(t.recorder.attribute, value, name)) for name in value._member_names_]
     raise t.error(
         KernelTypeError,
         "this has no items that are known at compile time",
@@ -120,7 +121,7 @@ def length(t: Tracer, value: Any) -> int:
     if isinstance(value, (KernelList, KernelDict, range, str, bytes)) or (is_array(value) and value.ndim):
         return len(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
-        return t.recorder.length(value)
+        return int(t.recorded(lambda: t.recorder.length(value)))
     raise t.error(
         KernelTypeError, "this has no length", found=kind_of(value), accepted="tuples, lists, dicts, strings, arrays"
     )

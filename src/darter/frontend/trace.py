@@ -6,7 +6,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
-from darter.errors import CodegenError, DarterError
+from darter.errors import CodegenError, DarterError, UnsupportedSyntaxError
 from darter.frontend import attributes, calls
 from darter.frontend.diagnostics import place
 from darter.frontend.expressions import evaluate
@@ -51,7 +51,7 @@ def trace(
     except DarterError:
         raise
     except RecursionError as error:
-        raise _internal(t, error, "the code nests too deep") from error
+        raise t.error(UnsupportedSyntaxError, "the code nests too deep for Python's recursion limit") from error
     except Exception as error:
         raise _internal(t, error, "an unexpected failure") from error
 

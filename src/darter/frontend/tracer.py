@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
 from darter.dtypes import Bool, ScalarType
-from darter.errors import CompileError
+from darter.errors import CaptureRefusedError, CompileError
 from darter.frontend.diagnostics import located
 from darter.frontend.frame import Frame
 from darter.frontend.values import DeviceValue, KernelList, RegisterArray
@@ -42,6 +42,9 @@ class Recorder(Protocol):
 
     def function(self, function: Any) -> Any:
         """Record code and defaults of a helper before it is interpreted."""
+
+    def getter(self, cls: type, name: str) -> Any:
+        """Return the getter of a property found through the MRO of ``cls``."""
 
     def static(self, read_value: Callable[[], Any]) -> Any:
         """Return a snapshot of what ``read_value`` reads."""
@@ -209,6 +212,17 @@ class Tracer:
         """Return a number that tells whether something was made inside a region."""
         self.serial += 1
         return self.serial
+
+    # -- reading Python -----------------------------------------------------------------------------------------------
+
+    def recorded(self, read: Callable[[], Any]) -> Any:
+        """Return what ``read`` gives; a refusal of the recorder gets the position of the code that reads."""
+        try:
+            return read()
+        except CaptureRefusedError as error:
+            if "\n" in str(error):
+                raise
+            raise self.error(type(error), str(error)) from error
 
     # -- refusing -----------------------------------------------------------------------------------------------------
 

@@ -197,6 +197,15 @@ class Unbound:
     node: ast.AST | None = field(default=None)
 
 
+class RuntimeRange:
+    """``range(...)`` with a run-time bound: only a ``for`` statement takes it."""
+
+    __slots__ = ("bounds",)
+
+    def __init__(self, bounds: tuple[Any, Any, Any]) -> None:
+        self.bounds = bounds
+
+
 class _Unset(enum.Enum):
     UNSET = "unset"
 
@@ -233,6 +242,8 @@ def kind_of(value: Any) -> str:
             return "a function"
         case KernelCall():
             return "a kernel call without .launch(...)"
+        case RuntimeRange():
+            return "a range with run-time bounds"
         case FormattedText():
             return "a text with run-time values"
         case ScalarType():
@@ -261,4 +272,14 @@ def is_runtime(value: Any) -> bool:
     return isinstance(value, _RUNTIME)
 
 
-_RUNTIME = (DeviceValue, PointerValue, TensorValue, SharedArray, RegisterArray, FormattedText, StreamValue, KernelCall)
+_RUNTIME = (
+    DeviceValue,
+    PointerValue,
+    TensorValue,
+    SharedArray,
+    RegisterArray,
+    FormattedText,
+    StreamValue,
+    KernelCall,
+    RuntimeRange,
+)
