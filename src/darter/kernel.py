@@ -20,11 +20,12 @@ from darter.capture.fingerprint import code_fingerprint
 from darter.capture.record import CaptureRecord
 from darter.capture.recorder import Recorder
 from darter.capture.resolve import resolve
-from darter.config import resolve_steering, steering_variables
+from darter.config import Config, resolve_steering, steering_variables
 from darter.errors import CaptureRaceError, SignatureError
 from darter.ir.encoding import encode
 from darter.ir.nodes import KernelOptions
 from darter.lang.kernel_function import KernelFunction
+from darter.launch.dump import dump_stages
 from darter.launch.launcher import Launcher, jit_function
 from darter.launch.modules import Builds, Modules
 from darter.launch.options import JitOptions, jit_options, kernel_options
@@ -249,6 +250,7 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
         recorder,
         owner_class=request.owner,
     )
+    dump_stages(Config.from_environment(), module, stage.target, stage.backend.readable)
     verify(module, Sites(request.function, module.functions, ()).describe)
     artifact = stage.backend.compile(module, stage.target)
     return Build(recorder.finish().to_bytes(), artifact)

@@ -33,6 +33,9 @@ class Backend(Protocol):
     def compile(self, module: Module, target: Target) -> Artifact:
         """Return the artifact of a verified module; loads nothing."""
 
+    def readable(self, module: Module, target: Target, stage: str) -> str | None:
+        """Return the kernels as text at ``stage``, "llvm" or "asm"; None where this backend has no such stage."""
+
     def load(self, artifact: Artifact, device: Device) -> Loaded:
         """Return the artifact's kernels, ready to launch on ``device``.
 

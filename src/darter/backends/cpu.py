@@ -39,6 +39,15 @@ def compile(module: Module, target: Target) -> Artifact:
     return Artifact(target, launch_program, kernels, code, tuple(module.functions), module.written)
 
 
+def readable(module: Module, target: Target, stage: str) -> str | None:
+    """Return the LLVM text of the kernels before optimisation, or their assembly."""
+    from darter.codegen.cpu import llvm_text
+    from darter.codegen.llvm import emit_assembly
+
+    text = llvm_text(module.kernels, target)
+    return text if stage == "llvm" else emit_assembly(text, target)
+
+
 def load(artifact: Artifact, device: Device = HOST) -> Loaded:
     """Return the artifact's kernels, ready to launch.
 

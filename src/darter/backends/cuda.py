@@ -74,6 +74,14 @@ def compile(module: Module, target: Target) -> Artifact:
     return Artifact(target, program, kernels, code, tuple(module.functions))
 
 
+def readable(module: Module, target: Target, stage: str) -> str | None:
+    """Return the LLVM text of the kernels before optimisation, or their PTX."""
+    from darter.codegen.nvptx import compile_kernels, llvm_text
+
+    lowered = llvm_text if stage == "llvm" else compile_kernels
+    return lowered(module.kernels, target)[0]
+
+
 def assemble(ptx: str, target: Target) -> bytes:
     """Return the cubin of PTX for ``target``, made by the driver on a device that can run it.
 

@@ -45,6 +45,11 @@ def compile(module: Module, target: Target) -> Artifact:
     return Artifact(target, lower(module), entries, code, tuple(module.functions), module.written)
 
 
+def readable(module: Module, target: Target, stage: str) -> str | None:
+    """Return None: the IR is all that there is."""
+    return None
+
+
 def load(artifact: Artifact, device: Device = HOST) -> Loaded:
     """Return the artifact's kernels, ready to launch.
 
