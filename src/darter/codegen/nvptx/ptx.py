@@ -16,8 +16,8 @@ TRIPLE = "nvptx64-nvidia-cuda"
 ALLOWED_EXTERNS = frozenset({"vprintf", "darter_dynamic"})
 """What the driver answers, and the dynamic shared memory of a launch."""
 
-_EXTERN = re.compile(r"^\.extern [^;(]*?([\w$.]+)\s*(?:\[\])?\s*(?:;|\()", re.MULTILINE)
-_EXTERN_FUNCTION = re.compile(r"^\.extern \.func[^;]*?\b([A-Za-z_$][\w$]*)\s*\n?\(", re.MULTILINE)
+_EXTERN = re.compile(r"^\.extern \.(?:func|shared|global)[^;]*?\b([A-Za-z_$][\w$]*)\s*(?:\(|\[|;)", re.MULTILINE)
+_RETURN = re.compile(r"\(\.param [^)]*\)")
 
 
 @functools.lru_cache(maxsize=8)
@@ -51,6 +51,5 @@ def emit_ptx(text: str, target: Target) -> str:
 
 def externs(ptx: str) -> frozenset[str]:
     """Return the names that PTX declares ``.extern``."""
-    return frozenset(_EXTERN_FUNCTION.findall(ptx)) | frozenset(
-        name for name in _EXTERN.findall(ptx) if not name.startswith("func")
-    )
+    # A function's return value stands before its name, in parentheses of its own.
+    return frozenset(_EXTERN.findall(_RETURN.sub(" ", ptx, count=0)))

@@ -1,0 +1,50 @@
+"""NVPTX code of generated kernels: LLVM takes every node for every architecture, and the assembler takes the PTX."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from darter.codegen import nvptx
+from darter.codegen.nvptx.ptx import externs
+from darter.target import Target
+from tests.property.kernel_generator import generate
+
+ARCHITECTURES = ("sm_80", "sm_90", "sm_90a", "sm_100")
+SEEDS = range(12)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_generated_kernels_assemble(arch: str, tmp_path: Path) -> None:
+    kernels = [generate(seed, 24, 32).kernel for seed in SEEDS]
+    ptx, entries = nvptx.compile_kernels(kernels, Target("cuda", arch, "", 32))
+    assert [entry.symbol in ptx for entry in entries] == [True] * len(kernels)
+    assembler = shutil.which("ptxas")
+    if assembler is None:
+        pytest.skip("ptxas is not installed; the PTX was made and not assembled")
+    (tmp_path / "k.ptx").write_text(ptx)
+    done = subprocess.run(
+        [assembler, f"-arch={arch}", tmp_path / "k.ptx", "-o", tmp_path / "k.cubin"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_externs_are_found_with_and_without_a_return_value() -> None:
+    text = (
+        ".extern .func  (.param .b32 func_retval0) vprintf\n(\n\t.param .b64 vprintf_param_0\n)\n;\n"
+        ".extern .shared .align 16 .b8 darter_dynamic[];\n.extern .func foo\n(\n.param .b64 foo_param_0\n)\n;\n"
+    )
+    assert externs(text) == {"vprintf", "darter_dynamic", "foo"}
+
+
+def test_the_same_kernels_give_the_same_ptx() -> None:
+    target = Target("cuda", "sm_90", "", 32)
+    first, _ = nvptx.compile_kernels([generate(3, 24, 32).kernel], target)
+    second, _ = nvptx.compile_kernels([generate(3, 24, 32).kernel], target)
+    assert first == second
