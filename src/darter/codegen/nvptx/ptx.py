@@ -17,6 +17,7 @@ ALLOWED_EXTERNS = frozenset({"vprintf", "darter_dynamic"})
 """What the driver answers, and the dynamic shared memory of a launch."""
 
 _EXTERN = re.compile(r"^\.extern \.(?:func|shared|global)[^;]*?\b([A-Za-z_$][\w$]*)\s*(?:\(|\[|;)", re.MULTILINE)
+_CALL_NUMBER = re.compile(r" *// callseq [\d, ]+")
 _RETURN = re.compile(r"\(\.param [^)]*\)")
 
 
@@ -42,7 +43,8 @@ def emit_ptx(text: str, target: Target) -> str:
     options.slp_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    ptx: str = machine.emit_assembly(module)
+    # LLVM numbers calls over the whole process, in a comment: the same kernel would give other text each time.
+    ptx = _CALL_NUMBER.sub("", machine.emit_assembly(module))
     unknown = externs(ptx) - ALLOWED_EXTERNS
     if unknown:
         raise CodegenError(f"the code calls {', '.join(sorted(unknown))}, which nothing defines")
