@@ -125,7 +125,7 @@ class Recorder:
 
         Raises ``CaptureRefusedError`` where it is no property with a getter written in Python.
         """
-        found, _ = attributes.lookup(self, cls, name)
+        found = self.step(cls, ("descriptor", name))
         if not isinstance(found, property) or not isinstance(found.fget, types.FunctionType):
             raise CaptureRefusedError(f"attribute '{name}' of class '{cls.__qualname__}' is no property in Python")
         getter: types.FunctionType = self.step(found, ("getter",))

@@ -7,7 +7,7 @@ from typing import Any
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.branches import branch
-from darter.frontend.operators import static_value, strong
+from darter.frontend.promotion import static_value, strong
 from darter.frontend.static_python import check_mutable, item, key_of
 from darter.frontend.tensors import Address, address, moved, pointer, raw_extent
 from darter.frontend.tracer import Tracer, zero

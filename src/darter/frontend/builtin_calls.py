@@ -10,8 +10,10 @@ from typing import Any
 
 from darter.dtypes import Bool
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
+from darter.frontend.casts import convert
 from darter.frontend.intrinsics import absolute, extremum, print_values
-from darter.frontend.operators import binary, convert, run_native, truth
+from darter.frontend.operators import binary, truth
+from darter.frontend.static_operators import run_native
 from darter.frontend.static_python import call_native, iterate, length
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

@@ -14,18 +14,9 @@ from darter.frontend.branches import branch
 from darter.frontend.diagnostics import nearest
 from darter.frontend.frame import Frame
 from darter.frontend.names import bind, resolve
-from darter.frontend.operators import (
-    BINARY,
-    COMPARE,
-    binary,
-    compare,
-    is_number,
-    negate,
-    run_native,
-    strong,
-    truth,
-    unary,
-)
+from darter.frontend.operators import BINARY, COMPARE, binary, compare, negate, truth, unary
+from darter.frontend.promotion import is_number, strong
+from darter.frontend.static_operators import run_native
 from darter.frontend.static_python import contains, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

@@ -11,21 +11,10 @@ from typing import Any
 from darter.dtypes import BFloat16, Bool, Float16, Float32, Int32, ScalarType, UInt64
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.access import mark_written, stored_value
-from darter.frontend.operators import (
-    arithmetic,
-    as_value,
-    binary,
-    common_type,
-    convert,
-    default_type,
-    is_number,
-    math_function,
-    run_native,
-    runtime,
-    static_binary,
-    strong,
-    truth,
-)
+from darter.frontend.casts import convert
+from darter.frontend.operators import arithmetic, binary, math_function, truth
+from darter.frontend.promotion import as_value, common_type, default_type, is_number, runtime, strong
+from darter.frontend.static_operators import run_native, static_binary
 from darter.frontend.structure import join, leaf_type
 from darter.frontend.tensors import address
 from darter.frontend.tracer import Tracer

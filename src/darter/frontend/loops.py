@@ -15,7 +15,8 @@ from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelNameError, KernelTypeError, KernelValueError, UnsupportedSyntaxError
 from darter.frontend.branches import Dead, branch, guarded
 from darter.frontend.frame import RESULT, RETURNED, LoopFlags, assigned_names, exits, mutated_names
-from darter.frontend.operators import as_value, common_type, divisor_of, negate, truth
+from darter.frontend.operators import negate, truth
+from darter.frontend.promotion import as_value, common_type, divisor_of
 from darter.frontend.structure import (
     LeafType,
     Skeleton,

@@ -6,7 +6,7 @@ from typing import Any
 
 from darter.errors import KernelTypeError
 from darter.frontend import access
-from darter.frontend.operators import run_native
+from darter.frontend.static_operators import run_native
 from darter.frontend.static_python import call_native, check_mutable, item, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

@@ -1,9 +1,4 @@
-"""Operators: types, promotion and weak Python numbers.
-
-Promotion: of one kind, the wider type; an integer with a float, the float; bf16 with f16, f32; integers of different
-sign, and float8 with anything, are refused.  A Python number takes the type of the value it meets; a Python float that
-meets an integer makes Float32.
-"""
+"""Operators of numbers and pointers: each emits its node, or runs at compile time where both operands are static."""
 
 from __future__ import annotations
 
@@ -14,14 +9,15 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from darter.dtypes import ALL, BFloat16, Bool, Float16, Float32, Float64, Int32, Int64, Kind, ScalarType
-from darter.errors import CompileError, DarterError, KernelTypeError, KernelValueError, StaticEvaluationError
+from darter.dtypes import Bool, Float32, Float64, Int32, Int64, ScalarType
+from darter.errors import KernelTypeError, KernelValueError
+from darter.frontend.promotion import as_value, common_type, divisor_of, is_number, is_weak, strong
+from darter.frontend.static_operators import compares_identity, run_native, static_binary, static_compare
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, is_runtime, kind_of
 from darter.ir.nodes import (
     Binary,
     BinaryOp,
-    Cast,
     Compare,
     CompareOp,
     Math,
@@ -32,7 +28,6 @@ from darter.ir.nodes import (
     Value,
 )
 
-Number = (int, float)
 Native = Callable[[Any, Any], Any]
 
 BINARY: dict[type[ast.operator], tuple[str, Native]] = {
@@ -78,171 +73,6 @@ _COMPARES = {
 }
 
 # Operators of these types run no code of the user's.
-_PURE = (
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    tuple,
-    list,
-    dict,
-    frozenset,
-    range,
-    type(None),
-    type,
-    enum.Enum,
-    slice,
-    type(...),
-)
-
-
-def is_number(value: Any) -> bool:
-    """True for Python numbers (bool too) and device values."""
-    return isinstance(value, (DeviceValue, int, float))
-
-
-def numpy_scalar(value: Any) -> ScalarType | None:
-    """Return the scalar type of a static numpy scalar, or None."""
-    dtype = getattr(value, "dtype", None)
-    if dtype is None or type(value).__module__ not in ("numpy", "ml_dtypes"):
-        return None
-    return next((scalar for scalar in ALL if scalar.numpy_name == dtype.name), None)
-
-
-def strong(t: Tracer, value: Any) -> Any:
-    """Return a static numpy scalar as a constant of its type, everything else as it is."""
-    dtype = None if isinstance(value, (DeviceValue, int, float)) else numpy_scalar(value)
-    if dtype is None:
-        return value
-    return DeviceValue(t.const(dtype, value.item() if dtype.bits > 8 or not dtype.is_float else float(value)))
-
-
-# -- types ------------------------------------------------------------------------------------------------------------
-
-
-def promote(t: Tracer, a: ScalarType, b: ScalarType, symbol: str) -> ScalarType:
-    """Return the type in which two values of different types meet."""
-    if a is b:
-        return a
-    if a.is_float8 or b.is_float8:
-        t.fail(
-            KernelTypeError,
-            f"operator {symbol} on {a.name} and {b.name}: float8 values must be cast first",
-            advice="cast it: dt.Float32(v)",
-        )
-    if a.kind is b.kind:
-        if {a, b} == {Float16, BFloat16}:
-            return Float32
-        return a if a.bits > b.bits else b
-    for one, other in ((a, b), (b, a)):
-        if one.kind is Kind.FLOAT or other is Bool:
-            return one
-    raise t.error(
-        KernelTypeError,
-        f"operator {symbol} mixes signed and unsigned integers",
-        found=f"{a.name} and {b.name}",
-        accepted="integers of one signedness",
-        advice=f"cast one of them, for example dt.{a.__name__}(v)",
-    )
-
-
-def adopted_type(t: Tracer, number: bool | int | float, dtype: ScalarType, symbol: str) -> ScalarType:
-    """Return the type in which a Python number meets a value of ``dtype``."""
-    if dtype.is_float8:
-        t.fail(
-            KernelTypeError,
-            f"operator {symbol} on {dtype.name}: float8 values must be cast first",
-            advice="dt.Float32(v)",
-        )
-    if isinstance(number, bool):
-        return dtype
-    if isinstance(number, int):
-        return Int32 if dtype is Bool else dtype
-    return dtype if dtype.is_float else Float32
-
-
-def static_value(t: Tracer, number: bool | int | float, dtype: ScalarType) -> Value:
-    """Return a Python number as a constant of ``dtype``; one that does not fit is refused."""
-    if dtype is Bool:
-        if not isinstance(number, bool):
-            t.fail(
-                KernelTypeError,
-                "a Bool is wanted",
-                found=kind_of(number),
-                advice="write True or False, or compare: v != 0",
-            )
-        return t.const(Bool, number)
-    if dtype.is_float:
-        try:
-            return t.const(dtype, float(number))
-        except OverflowError:
-            t.fail(KernelValueError, f"the integer does not fit {dtype.name}", found=kind_of(number))
-    if isinstance(number, float):
-        t.fail(
-            KernelTypeError,
-            f"a Python float does not become {dtype.name} by itself",
-            found=kind_of(number),
-            advice=f"cast it: dt.{dtype.__name__}({number!r})",
-        )
-    number = int(number)
-    if not dtype.min <= number <= dtype.max:
-        t.fail(
-            KernelValueError,
-            f"the Python int {number} does not fit {dtype.name}",
-            found=str(number),
-            accepted=f"{dtype.min} … {dtype.max}",
-            advice="cast the other operand to a wider type",
-        )
-    return t.const(dtype, number)
-
-
-def default_type(number: bool | int | float) -> ScalarType:
-    """Return the type that a Python number takes when nothing else gives it one."""
-    return Bool if isinstance(number, bool) else Int64 if isinstance(number, int) else Float32
-
-
-def runtime(t: Tracer, number: Any) -> DeviceValue:
-    """Return a number as a device value, a Python number in its default type."""
-    if isinstance(number, DeviceValue):
-        return number
-    dtype = default_type(number)
-    return DeviceValue(static_value(t, number, dtype), multiple=divisor_of(number))
-
-
-def as_value(t: Tracer, number: Any, dtype: ScalarType) -> Value:
-    """Return a number as an IR value of ``dtype``, converted as operands are."""
-    if isinstance(number, DeviceValue):
-        if number.weak and number.value.type is not dtype:
-            t.adoptions += 1
-        return t.cast(number.value, dtype)
-    return static_value(t, number, dtype)
-
-
-def common_type(t: Tracer, a: Any, b: Any, symbol: str) -> ScalarType:
-    """Return the type in which two numbers, at least one of them a device value, meet."""
-    if isinstance(a, DeviceValue) and isinstance(b, DeviceValue):
-        if a.weak != b.weak:
-            t.adoptions += 1
-            weak, other = (a, b) if a.weak else (b, a)
-            return adopted_type(t, 0.0 if weak.dtype.is_float else 0, other.dtype, symbol)
-        return promote(t, a.dtype, b.dtype, symbol)
-    device, number = (a, b) if isinstance(a, DeviceValue) else (b, a)
-    if device.weak:
-        return promote(t, device.dtype, Int64 if isinstance(number, bool) else default_type(number), symbol)
-    return adopted_type(t, number, device.dtype, symbol)
-
-
-def is_weak(a: Any, b: Any) -> bool:
-    """True if the result of an operation on ``a`` and ``b`` is weak again."""
-    return not (isinstance(a, DeviceValue) and not a.weak) and not (isinstance(b, DeviceValue) and not b.weak)
-
-
-def divisor_of(number: Any) -> int:
-    """Return an integer that is known to divide ``number`` (0 for zero itself)."""
-    if isinstance(number, DeviceValue):
-        return number.multiple
-    return abs(number) if isinstance(number, int) else 1
 
 
 # -- binary -----------------------------------------------------------------------------------------------------------
@@ -439,36 +269,6 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-# -- static -----------------------------------------------------------------------------------------------------------
-
-
-def static_binary(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
-    """Return an operator's value on Python objects; only those run whose operators are not the user's code."""
-    for operand in (a, b):
-        if not isinstance(operand, _PURE) and numpy_scalar(operand) is None:
-            t.fail(
-                KernelTypeError,
-                f"operator {symbol} does not take these operands",
-                found=f"{kind_of(a)} and {kind_of(b)}",
-                accepted="numbers, strings, tuples and lists",
-            )
-    return run_native(t, lambda: native(a, b), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
-
-
-def run_native(t: Tracer, thunk: Callable[[], Any], what: str) -> Any:
-    """Run pure Python at compile time; what it raises becomes an error at the line."""
-    try:
-        return thunk()
-    except DarterError as error:
-        if not isinstance(error, CompileError) or "\n" in str(error):
-            raise
-        raise t.error(type(error), str(error)) from error
-    except Exception as error:
-        raise t.error(
-            StaticEvaluationError, f"{what} raised {type(error).__name__} at compile time: {error}"
-        ) from error
-
-
 # -- comparisons, unary, casts ----------------------------------------------------------------------------------------
 
 
@@ -482,7 +282,7 @@ def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
                 found=f"{kind_of(a)} and {kind_of(b)}",
                 accepted="numbers",
             )
-        if symbol in ("==", "!=") and _compares_identity(a) and _compares_identity(b):
+        if symbol in ("==", "!=") and compares_identity(a) and compares_identity(b):
             return (a is b) == (symbol == "==")
         return static_compare(t, symbol, native, a, b)
     a, b = strong(t, a), strong(t, b)
@@ -494,27 +294,6 @@ def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
     result = Value(Bool)
     t.emit(Compare(result, _COMPARES[symbol], as_value(t, a, dtype), as_value(t, b, dtype)))
     return DeviceValue(result)
-
-
-def _compares_identity(value: Any) -> bool:
-    equality: Any = type(value).__eq__
-    return equality is object.__eq__
-
-
-def static_compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
-    """Compare Python objects whose comparison is not the user's code; frozen dataclasses compare by their fields."""
-    for operand in (a, b):
-        generated = hasattr(type(operand), "__dataclass_params__")
-        if not isinstance(operand, _PURE) and not generated and numpy_scalar(operand) is None:
-            if symbol in ("==", "!=") and _compares_identity(operand):
-                continue
-            t.fail(
-                KernelTypeError,
-                f"operator {symbol} would run code of class {type(operand).__name__}",
-                found=f"{kind_of(a)} and {kind_of(b)}",
-                accepted="numbers, strings, tuples, types, enum members",
-            )
-    return run_native(t, lambda: native(a, b), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
 
 
 def unary(t: Tracer, symbol: str, value: Any) -> Any:
@@ -565,41 +344,3 @@ def negate(t: Tracer, condition: Value) -> Value:
     result = Value(Bool)
     t.emit(Unary(result, UnaryOp.NOT, condition))
     return result
-
-
-def convert(t: Tracer, value: Any, dtype: ScalarType) -> DeviceValue:
-    """Return ``dtype(value)``: an explicit cast."""
-    value = strong(t, value)
-    if isinstance(value, DeviceValue):
-        if value.dtype is dtype and not value.weak:
-            return value
-        if value.weak and value.dtype is not dtype:
-            t.adoptions += 1
-        result = Value(dtype, value.value.hint)
-        t.emit(Cast(result, value.value))
-        keeps = dtype.is_integer and value.dtype.is_integer
-        return DeviceValue(result, multiple=_power_of_two(value.multiple) if keeps else 1)
-    if not isinstance(value, (int, float)):
-        t.fail(KernelTypeError, f"dt.{dtype.__name__}(...) casts a number", found=kind_of(value))
-    return DeviceValue(t.const(dtype, static_cast(value, dtype)), multiple=divisor_of(value))
-
-
-def _power_of_two(multiple: int) -> int:
-    """Return the power of two in ``multiple``: what survives wrapping to another width."""
-    return multiple & -multiple or (1 << 16 if multiple == 0 else 1)
-
-
-def static_cast(value: int | float, dtype: ScalarType) -> bool | int | float:
-    """Return a Python number as casts convert it: integers wrap, floats truncate and saturate, NaN becomes 0."""
-    if dtype is Bool:
-        return value != 0
-    if dtype.is_float:
-        return float(value)
-    if isinstance(value, float):
-        if math.isnan(value):
-            return 0
-        if math.isinf(value):
-            return dtype.max if value > 0 else dtype.min
-        return max(dtype.min, min(dtype.max, int(value)))
-    wrapped = int(value) & ((1 << dtype.bits) - 1)
-    return wrapped - (1 << dtype.bits) if wrapped > dtype.max else wrapped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from darter.dtypes import Int64
-from darter.frontend.operators import numpy_scalar
+from darter.frontend.promotion import numpy_scalar
 from darter.frontend.tensors import POINTER, SCALAR, slot
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, ObjectValue, PointerValue, StreamValue, StructValue, TensorValue

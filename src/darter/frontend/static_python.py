@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.operators import run_native
+from darter.frontend.static_operators import run_native
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,

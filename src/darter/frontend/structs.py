@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from darter.errors import KernelTypeError
-from darter.frontend.operators import run_native
+from darter.frontend.static_operators import run_native
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import StructValue, is_runtime
 

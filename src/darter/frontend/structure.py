@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from darter.dtypes import Bool, Float32, Int64, ScalarType
-from darter.frontend.operators import static_value
+from darter.frontend.promotion import static_value
 from darter.frontend.tracer import Tracer, zero
 from darter.frontend.values import DeviceValue, KernelList, PointerValue, StructValue, kind_of
 from darter.ir.nodes import PointerType, Value

@@ -9,6 +9,7 @@ import darter.lang as dt
 from darter.dtypes import Float16, Float32, Int32, Int64, Scalar
 from darter.errors import KernelValueError
 from darter.ir import nodes as n
+from darter.kernel import jit
 from darter.lang.kernel_function import KernelFunction as kernel
 from darter.signature.annotations import Constexpr, Stream, Tensor
 from tests.unit.frontend import harness
@@ -143,6 +144,21 @@ def test_optional_tensors_types_and_static_branches():
     np.testing.assert_array_equal(out, x.astype(np.float16).astype(np.float32))
     run(launch, x, x, Float32, out)
     np.testing.assert_array_equal(out, x + x)
+
+
+@jit
+def doubled(x: Tensor, times: Int32 = 2):
+    scale(x, x, Float32(times), x.shape[0], 32).launch(grid=dt.cdiv(x.shape[0], 32), block=32)
+
+
+def test_a_launcher_calls_another_one():
+    def launch(x: Tensor):
+        doubled(x)
+        doubled(x, times=3)
+
+    x = np.ones(40, np.float32)
+    run(launch, x)
+    assert (x == 6).all()
 
 
 def test_a_factory_captures_by_closure():

@@ -221,8 +221,12 @@ class Scaler:
     def __init__(self, factor):
         self.factor = factor
 
+    @property
+    def shift(self):
+        return self.offset + 0
+
     def apply(self, v):
-        return v * self.factor + self.offset
+        return v * self.factor + self.shift
 
     @kernel
     def k(self, x, out):

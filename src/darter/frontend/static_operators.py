@@ -1,0 +1,79 @@
+"""Operators of Python objects, run at compile time: only those that are not the user's code."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+from darter.errors import CompileError, DarterError, KernelTypeError, StaticEvaluationError
+from darter.frontend.promotion import numpy_scalar
+from darter.frontend.tracer import Tracer
+from darter.frontend.values import kind_of
+
+_PURE = (
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    tuple,
+    list,
+    dict,
+    frozenset,
+    range,
+    type(None),
+    type,
+    enum.Enum,
+    slice,
+    type(...),
+)
+
+
+def run_native(t: Tracer, thunk: Callable[[], Any], what: str) -> Any:
+    """Run pure Python at compile time; what it raises becomes an error at the line."""
+    try:
+        return thunk()
+    except DarterError as error:
+        if not isinstance(error, CompileError) or "\n" in str(error):
+            raise
+        raise t.error(type(error), str(error)) from error
+    except Exception as error:
+        raise t.error(
+            StaticEvaluationError, f"{what} raised {type(error).__name__} at compile time: {error}"
+        ) from error
+
+
+def static_binary(t: Tracer, symbol: str, native: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Return an operator's value on Python objects; only those run whose operators are not the user's code."""
+    for operand in (a, b):
+        if not isinstance(operand, _PURE) and numpy_scalar(operand) is None:
+            t.fail(
+                KernelTypeError,
+                f"operator {symbol} does not take these operands",
+                found=f"{kind_of(a)} and {kind_of(b)}",
+                accepted="numbers, strings, tuples and lists",
+            )
+    return run_native(t, lambda: native(a, b), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
+
+
+def compares_identity(value: Any) -> bool:
+    """True if ``==`` of the value's class is that of ``object``."""
+    equality: Any = type(value).__eq__
+    return equality is object.__eq__
+
+
+def static_compare(t: Tracer, symbol: str, native: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Compare Python objects whose comparison is not the user's code; frozen dataclasses compare by their fields."""
+    for operand in (a, b):
+        generated = hasattr(type(operand), "__dataclass_params__")
+        if not isinstance(operand, _PURE) and not generated and numpy_scalar(operand) is None:
+            if symbol in ("==", "!=") and compares_identity(operand):
+                continue
+            t.fail(
+                KernelTypeError,
+                f"operator {symbol} would run code of class {type(operand).__name__}",
+                found=f"{kind_of(a)} and {kind_of(b)}",
+                accepted="numbers, strings, tuples, types, enum members",
+            )
+    return run_native(t, lambda: native(a, b), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
