@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 from numpy.lib.stride_tricks import as_strided
-from tests.unit.native.noop import noop
 
 from darter.dtypes import ALL, Int32, f16, f32, f64
 from darter.signature.annotations import Constexpr, Pointer, Stream, Tensor
 from darter.signature.argument import from_dlpack
 from darter.signature.describe import full_key
 from darter.signature.reader import read_tensor
+from tests.unit.native.noop import noop
 
 BUFFER = np.zeros(1 << 16, np.uint8)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.unit.native.noop import noop
 
 from darter.errors import ArgumentTypeError
+from tests.unit.native.noop import noop
 
 
 def make(

@@ -7,12 +7,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.unit.native.noop import noop
 
 from darter import _native
 from darter.dtypes import Bool, Float16, Float32, Int8, Int32, Int64, UInt8, UInt64, f32
 from darter.errors import ArgumentTypeError, ArgumentValueError, DarterError
 from darter.signature.annotations import Constexpr, Pointer, Stream, Tensor
+from tests.unit.native.noop import noop
 
 GOOD = np.zeros((4, 8), np.float32)
 

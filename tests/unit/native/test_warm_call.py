@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.native.noop import noop, noop_state
 
 from darter import _native
 from darter.signature.annotations import Constexpr, Stream, Tensor
 from darter.signature.plan import ParamKind, ParamPlan
+from tests.unit.native.noop import noop, noop_state
 
 
 def launcher(x: Tensor, y: Tensor, out: Tensor, n: int, C: Constexpr[int], S: Constexpr = "x", stream: Stream = None) -> None: ...  # fmt: skip  # noqa: E501
