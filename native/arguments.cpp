@@ -216,6 +216,14 @@ inline bool Reader::constexpr_value(const Place& place, const Param* param, PyOb
         "annotate dt.Constexpr for any type",
         Py_TYPE(value)->tp_name, expected, expected);
   }
+  int64_t number = 0;
+  if (DARTER_LIKELY(PyLong_CheckExact(value) && small_int(value, &number))) {  // block sizes, mostly
+    if (DARTER_UNLIKELY(!call->words.reserve(3))) return false;
+    call->words.push(kTagConstexpr);
+    call->words.push(kValueInt);
+    call->words.push(static_cast<uint64_t>(number));
+    return true;
+  }
   return call->words.append(kTagConstexpr) &&
          constexpr_words(place, value, launcher->cold, &launcher->interned, &call->words);
 }
