@@ -56,6 +56,7 @@ def demo(
         refusal = _refusal()
         progress.advance(task)
     console.print(_table(outcomes))
+    console.print("cold: first call, compiled; disk hit: first call of a fresh process; Python: an empty function.")
     console.print(f"The first compile of a process also starts LLVM: {start_ms:.0f} ms here, not in the table.")
     console.print(f"A wrong array is refused: [italic]{refusal}[/italic]")
     if not all(outcome.is_right for outcome in outcomes):
@@ -171,9 +172,10 @@ def _refusal() -> str:
 def _table(outcomes: list[Outcome]) -> Table:
     has_torch = any("torch" in outcome.warm_ns for outcome in outcomes)
     table = Table(title=f"{outcomes[0].elements / 2**20:.0f} Mi elements; warm calls on {SMALL[0]} × {SMALL[1]}")
-    columns = ["launcher", "run ms", "max error", "cold compile ms", "disk hit ms", "warm ns numpy"]
-    for column in [*columns, *(["warm ns torch"] if has_torch else []), "empty Python ns"]:
-        table.add_column(column, justify="left" if column == "launcher" else "right")
+    table.add_column("launcher", no_wrap=True)
+    columns = ["run\nms", "max\nerror", "cold\nms", "disk hit\nms", "numpy\nns"]
+    for column in [*columns, *(["torch\nns"] if has_torch else []), "Python\nns"]:
+        table.add_column(column, justify="right", no_wrap=True)
     for outcome in outcomes:
         verdict = f"{outcome.error:.1e}" if outcome.is_right else f"[red]{outcome.error:.1e} WRONG[/red]"
         warm = [f"{outcome.warm_ns[name]:.0f}" for name in ("numpy", "torch", "python") if name in outcome.warm_ns]

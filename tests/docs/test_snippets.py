@@ -1,0 +1,111 @@
+"""Every Python snippet and every command of README.md, CONTRIBUTING.md and docs/ runs.
+
+A python fence is run as a program.  One that needs what this machine may lack says so in the line before it:
+``<!-- needs: cuda -->`` or ``<!-- needs: torch -->``.  Commands stand in fences, in indented blocks and in tables; each
+that begins with ``darter`` is run, each ``make`` target must exist.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES += [path for path in [ROOT / "native" / "DESIGN.md"] if path.exists()]
+
+_FENCE = re.compile(
+    r"(?:<!-- needs: (?P<needs>\w+) -->\s*\n)?^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL
+)
+_COMMAND = re.compile(r"(?:^|`|\$ )(?P<command>(?:darter|make|\.ci/run)(?: [^`\n#|]+)?)(?=`|$|\n|\s+#)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    page: Path
+    line: int
+    text: str
+    needs: str | None
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def _snippets() -> list[Snippet]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for fence in _FENCE.finditer(text):
+            if fence["language"] == "python":
+                line = text.count("\n", 0, fence.start("text")) + 1
+                found.append(Snippet(page, line, fence["text"], fence["needs"]))
+    return found
+
+
+def _commands() -> list[tuple[str, str]]:
+    found: dict[str, str] = {}
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in _COMMAND.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.setdefault(match["command"].strip(), f"{page.relative_to(ROOT)}:{line}")
+    return list(found.items())
+
+
+def _missing(needs: str | None) -> str | None:
+    if needs == "cuda":
+        return None if Path("/dev/nvidia0").exists() else "needs an NVIDIA GPU"
+    if needs is not None and importlib.util.find_spec(needs) is None:
+        return f"needs {needs}"
+    return None
+
+
+@pytest.mark.parametrize("snippet", _snippets(), ids=str)
+def test_snippets_run(snippet: Snippet, tmp_path: Path) -> None:
+    if reason := _missing(snippet.needs):
+        pytest.skip(reason)
+    program = tmp_path / "snippet.py"
+    program.write_text(snippet.text, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{snippet}:\n{done.stderr}"
+
+
+def test_the_readme_has_a_snippet_and_its_two_commands() -> None:
+    assert [snippet for snippet in _snippets() if snippet.page.name == "README.md"]
+    assert {"make demo", "make test"} <= {command for command, _ in _commands()}
+
+
+@pytest.mark.parametrize(("command", "where"), _commands(), ids=lambda value: value.replace("/", "-"))
+def test_commands_work(command: str, where: str, tmp_path: Path) -> None:
+    """``darter`` commands run, made quick; ``make`` targets exist; ``.ci/run`` is what runs this."""
+    words = command.split()
+    if words[0] == ".ci/run":
+        assert (ROOT / ".ci" / "run").stat().st_mode & 0o111
+        return
+    if words[0] == "make":
+        target = next(word for word in words[1:] if "=" not in word)
+        assert re.search(rf"^{re.escape(target)}:", (ROOT / "Makefile").read_text(), re.MULTILINE), where
+        return
+    quick = {"demo": ["--elements", "16384"], "bench launch": ["--batches", "1", "--calls", "10"]}
+    extra = next((more for name, more in quick.items() if " ".join(words[1:]).startswith(name)), [])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    arguments = [word.strip("[]") for word in words[1:]]
+    done = subprocess.run(
+        [sys.executable, "-m", "darter.cli.main", *arguments, *extra],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{where}: {command}\n{done.stdout}\n{done.stderr}"
