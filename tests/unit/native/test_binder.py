@@ -40,7 +40,7 @@ def refusal_of(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     try:
         function(*args, **kwargs)
     except TypeError as error:
-        return str(error)
+        return str(error).split(". Did you mean")[0]  # Python 3.13 guesses
     return None
 
 
