@@ -18,6 +18,10 @@ INTRINSICS = frozenset(
 """What may be called: each of these selects to instructions on every CPU with AVX2 (elsewhere the targets avoid it)."""
 
 
+_IMPURE = ("load", "call", "atomicrmw", "cmpxchg", "phi")
+"""Instructions whose result is not a function of their text."""
+
+
 class ModuleText:
     """LLVM text in the making: declarations, globals, helpers by name, functions in order.
 
@@ -77,6 +81,7 @@ class FunctionText:
         self._preamble: list[str] = []
         self._preamble_values: dict[str, str] = {}
         self._lines: list[str] = []
+        self._known: dict[str, str] = {}
         self._count = 0
 
     def name(self) -> str:
@@ -88,10 +93,15 @@ class FunctionText:
         return f"{hint}{self._count}"
 
     def value(self, right: str) -> str:
-        """Write ``%v = right`` and return ``%v``."""
+        """Write ``%v = right`` and return ``%v``; what this block already computed is not computed again."""
+        known = self._known.get(right)
+        if known is not None:
+            return known
         self._count += 1
         name = f"%v{self._count}"
         self._lines.append(f"  {name} = {right}")
+        if not right.startswith(_IMPURE):
+            self._known[right] = name
         return name
 
     def line(self, text: str) -> None:
@@ -118,6 +128,7 @@ class FunctionText:
     def begin(self, label: str) -> None:
         """Start block ``label``; the one before must be ended."""
         self._lines.append(f"{label}:")
+        self._known.clear()
         self.label = label
 
     def jump(self, label: str) -> None:

@@ -25,14 +25,6 @@ _FLOAT_OPCODES = {
     ir.BinaryOp.MUL: "fmul",
     ir.BinaryOp.DIV: "fdiv",
 }
-_PREDICATES = {
-    ir.CompareOp.EQ: "eq",
-    ir.CompareOp.NE: "ne",
-    ir.CompareOp.LT: "lt",
-    ir.CompareOp.LE: "le",
-    ir.CompareOp.GT: "gt",
-    ir.CompareOp.GE: "ge",
-}
 
 
 def emit_const(context: Context, node: ir.Const) -> None:
@@ -126,52 +118,6 @@ def _round(context: Context, dtype: ScalarType, lanes: Lanes, a: str) -> str:
     if dtype is Float16:
         return numbers.round_float16(lanes, a, context.has("f16c"))
     return a
-
-
-def emit_compare(context: Context, node: ir.Compare) -> None:
-    dtype, element = node.lhs.dtype, register_type(node.lhs.type)
-    name = _PREDICATES[node.op]
-
-    def make(lanes: Lanes, a: str, b: str) -> str:
-        if dtype.is_float8:
-            wide = [numbers.widen(lanes, dtype, side, context.has("f16c")) for side in (a, b)]
-            return lanes.compare("une" if name == "ne" else "o" + name, "float", *wide)
-        if dtype.is_float:
-            return lanes.compare("une" if name == "ne" else "o" + name, element, a, b)
-        if name in ("eq", "ne"):
-            return lanes.compare(name, element, a, b)
-        return lanes.compare(("s" if dtype.is_signed else "u") + name, element, a, b)
-
-    context.compute(node.result, (node.lhs, node.rhs), make)
-    _note_full(context, node)
-
-
-def _note_full(context: Context, node: ir.Compare) -> None:
-    """Note for ``affine < uniform`` (any order and strictness) that the last lanes' comparison decides for all."""
-    lhs, rhs, op = node.lhs, node.rhs, node.op
-    if op in (ir.CompareOp.EQ, ir.CompareOp.NE):
-        return
-    if context.shapes[rhs].kind is Kind.AFFINE and context.shapes[lhs].uniform:
-        flipped = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}[op.value]
-        lhs, rhs, op = rhs, lhs, ir.CompareOp(flipped)
-    if context.shapes[lhs].kind is not Kind.AFFINE or not context.shapes[rhs].uniform:
-        return
-    dtype, element = lhs.dtype, register_type(lhs.type)
-    reach = context.shapes[lhs].stride * (context.width - 1)
-    if not abs(reach) <= dtype.max // 4:
-        return
-    scalar, base, bound = context.scalar, context.lane0(lhs), context.lane0(rhs)
-    last = scalar.op("add", element, base, str(reach)) if dtype.is_signed or reach >= 0 else None
-    if last is None:
-        return
-    sign = "s" if dtype.is_signed else "u"
-    straight = scalar.compare(f"{sign}ge" if reach >= 0 else f"{sign}le", element, last, base)
-    if context.shapes.exact(lhs):
-        straight = "true"
-    farthest = last if (op in (ir.CompareOp.LT, ir.CompareOp.LE)) == (reach >= 0) else base
-    holds = scalar.compare(sign + op.value, element, farthest, bound)
-    full = holds if straight == "true" else scalar.op("and", "i1", straight, holds)
-    context.define(node.result, context.held[node.result].text, full)
 
 
 def emit_select(context: Context, node: ir.Select) -> None:

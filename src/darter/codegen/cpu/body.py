@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from darter.codegen.cpu import arithmetic, atomics, flow, memory, messages, threads, warp
+from darter.codegen.cpu import arithmetic, atomics, comparison, flow, memory, messages, threads, warp
 from darter.codegen.cpu.context import Context
 from darter.errors import CodegenError
 from darter.ir import nodes as ir
@@ -19,7 +19,7 @@ EMITTERS: dict[type[ir.Node], Callable[[Context, Any], None]] = {
     ir.Const: arithmetic.emit_const,
     ir.Unary: arithmetic.emit_unary,
     ir.Binary: arithmetic.emit_binary,
-    ir.Compare: arithmetic.emit_compare,
+    ir.Compare: comparison.emit_compare,
     ir.Select: arithmetic.emit_select,
     ir.Cast: arithmetic.emit_cast,
     ir.Bitcast: arithmetic.emit_bitcast,

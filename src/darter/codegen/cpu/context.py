@@ -160,6 +160,20 @@ class Context:
         element = register_type(value.type)
         return self.vector.type(element) if shape.kind is Kind.VARYING else element
 
+    def first_lanes(self, element: str, room: str, stride: int) -> str:
+        """Return the lanes L with L·stride < ``room``, an unsigned number of type ``element``; the stride is positive.
+
+        Compared in 16 bits where they hold all multiples: a quarter of the work of 64.
+        """
+        last = stride * self.width
+        bits = 16 if last < 1 << 16 else 32
+        if bits >= int(element[1:]):
+            return self.vector.compare("ult", element, self.steps(element, stride), self.splat(element, room))
+        least = self.scalar.call("llvm.umin", element, room, str(last))
+        narrow = self.scalar.convert("trunc", element, f"i{bits}", least)
+        steps = self.steps(f"i{bits}", stride)
+        return self.vector.compare("ult", f"i{bits}", steps, self.splat(f"i{bits}", narrow))
+
     # -- masks --------------------------------------------------------------------------------------------------------
 
     def mask_text(self) -> str:

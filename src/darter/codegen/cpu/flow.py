@@ -253,7 +253,7 @@ def _affine_for(context: Context, node: ir.For) -> None:
 
 def _affine_loop(context: Context, node: ir.For, state: list[str], least: str, masked: bool) -> list[str]:
     """Run turns while room > ``least``; return [index of lane 0, room, *carried] after them."""
-    text, scalar, vector = context.text, context.scalar, context.vector
+    text, scalar = context.text, context.scalar
     index, *carried = node.body.arguments
     element, outer, step = register_type(index.type), context.mask, context.lane0(node.step)
     head, done, before = text.fresh_label("for"), text.fresh_label("endfor"), text.label
@@ -264,8 +264,7 @@ def _affine_loop(context: Context, node: ir.For, state: list[str], least: str, m
     old = phis.names[1:]
     skip = None
     if masked:
-        lanes = context.steps(element, context.shapes[node.lower].stride)
-        inside = vector.compare("ult", element, lanes, context.splat(element, room))
+        inside = context.first_lanes(element, room, context.shapes[node.lower].stride)
         context.mask = context.both(outer, inside)
         if outer is not None:
             skip = text.fresh_label("latch")

@@ -10,7 +10,7 @@ uniform over the block, so it stands outside of those loops, on scalars.  What c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from darter.codegen.common.types import register_type
@@ -21,7 +21,7 @@ from darter.codegen.cpu.shapes import Kind
 from darter.codegen.cpu.slots import Slot
 from darter.errors import CodegenError
 from darter.ir import nodes as ir
-from darter.ir.operands import operands_of, results_of
+from darter.ir.operands import operands_of, results_of, walk
 
 _PURE = (
     ir.Const, ir.ReadIndex, ir.Unary, ir.Binary, ir.Compare, ir.Select, ir.Cast, ir.Bitcast, ir.Fma, ir.Math,
@@ -103,7 +103,8 @@ def _region(regions: Regions, nodes: Sequence[ir.Node], copies: Copies) -> None:
     read = [*reads(left), *(source for source, _ in copies)]
     needed = [value for value in read if value not in made]
     targets = [regions.slot(target) for _, target in copies]
-    with text.counted(str(regions.warps), "warp") as warp:
+    warps = regions.warps if copies or not _same_for_all(regions, left) else 1
+    with text.counted(str(warps), "warp") as warp:
         context.warp = warp
         context.mask = regions.tail_mask(context, warp)
         _restore(regions, needed)
@@ -116,6 +117,24 @@ def _region(regions: Regions, nodes: Sequence[ir.Node], copies: Copies) -> None:
             slots.write(context, slot, value_text)
     context.mask, context.warp = None, "0"
     context.held = kept
+
+
+def _same_for_all(regions: Regions, nodes: Sequence[ir.Node]) -> bool:
+    """Return whether the first warp can do ``nodes`` for all: they change nothing, and the block agrees on the results.
+
+    A shared sum that every thread reads back is of this kind.
+    """
+    if any(isinstance(node, ir.Store | ir.Atomic | ir.Assert | ir.Print) for node in _all(nodes)):
+        return False
+    made = [value for node in nodes for value in results_of(node)]
+    return all(regions.is_scalar(value) for value in made if value in regions.crossing and value not in regions.again)
+
+
+def _all(nodes: Sequence[ir.Node]) -> Iterator[ir.Node]:
+    for node in nodes:
+        yield node
+        for child in ir.children(node):
+            yield from walk(child)
 
 
 def _hoist(regions: Regions, nodes: Sequence[ir.Node]) -> list[ir.Node]:
