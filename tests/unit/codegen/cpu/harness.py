@@ -1,38 +1,22 @@
-"""Runs compiled kernels without the native module: the object linked by the C compiler, called through ctypes."""
+"""Runs compiled kernels: the object loaded by the native module, its entry called through ctypes, block after block."""
 
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from darter import _native
-from darter.artifacts.artifact import KernelEntry
+from darter.backends.cpu import HOST_FUNCTIONS
 from darter.codegen.cpu import compile_kernels
 from darter.ir.nodes import Kernel
 from darter.target import Target
 
 Argument = NDArray[Any] | np.generic | int
-
-MESSAGES = """
-#include <stdint.h>
-struct record { int64_t index, block, thread; uint64_t operands[8]; };
-static struct record records[4096];
-static int64_t count;
-void darter_message(const void* launch, int32_t index, int64_t block, int64_t thread, const uint64_t* operands) {
-  struct record* r = &records[count++ % 4096];
-  r->index = index; r->block = block; r->thread = thread;
-  for (int i = 0; i < 8; ++i) r->operands[i] = operands ? operands[i] : 0;
-}
-int64_t darter_count(void) { return count; }
-const struct record* darter_records(void) { return records; }
-"""
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
 class Launch(ctypes.Structure):
@@ -48,36 +32,26 @@ def host_target(width: int = 32) -> Target:
 class Compiled:
     """One kernel, loaded."""
 
-    def __init__(self, kernel: Kernel, target: Target | None = None) -> None:
-        code, entries = compile_kernels([kernel], target or host_target(kernel.warp_size))
-        self.entry: KernelEntry = entries[0]
-        folder = Path(tempfile.mkdtemp())
-        (folder / "k.o").write_bytes(code)
-        (folder / "m.c").write_text(MESSAGES)
-        library = folder / "k.so"
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "m.c", folder / "k.o"], check=True)
-        self.library = ctypes.CDLL(str(library))
-        self.function = getattr(self.library, self.entry.symbol)
-        self.function.restype = None
+    def __init__(self, kernel: Kernel) -> None:
+        code, (self.entry,) = compile_kernels([kernel], host_target(kernel.warp_size))
+        self._code = _native.load_object(code, HOST_FUNCTIONS)
+        self._function = _ENTRY(self._code.entry(self.entry.symbol))
 
-    def __call__(
-        self, grid: Sequence[int], *arguments: NDArray[np.generic] | np.generic | int, shared: int = 0
-    ) -> None:
-        registers = (ctypes.c_uint64 * max(1, len(arguments)))()
-        for position, argument in enumerate(arguments):
-            if isinstance(argument, np.ndarray):
-                registers[position] = argument.ctypes.data
-            elif isinstance(argument, np.generic):
-                registers[position] = int.from_bytes(argument.tobytes(), "little")
-            else:
-                registers[position] = argument & (2**64 - 1)
-        places = (ctypes.c_void_p * len(registers))(
-            *[ctypes.addressof(registers) + 8 * position for position in range(len(registers))]
-        )
-        launch = Launch()
-        launch.grid[:] = [*grid, *[1] * (3 - len(grid))]
-        launch.shared_bytes = shared
+    def __call__(self, grid: Sequence[int], *arguments: Argument, shared: int = 0) -> None:
+        registers = (ctypes.c_uint64 * max(1, len(arguments)))(*(_register(argument) for argument in arguments))
+        places = [ctypes.addressof(registers) + 8 * position for position in range(len(registers))]
+        params = (ctypes.c_void_p * len(places))(*places)
+        extents = (ctypes.c_int64 * 3)(*grid, *[1] * (3 - len(grid)))
+        launch = Launch(extents, shared, None)
+        # What a block does not write has a value that no test expects.
         scratch = np.full(self.entry.scratch_bytes + shared + 64, 0xA5, np.uint8)
         base = scratch.ctypes.data + (-scratch.ctypes.data) % 64
-        blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-        self.function(places, ctypes.byref(launch), ctypes.c_int64(0), ctypes.c_int64(blocks), ctypes.c_void_p(base))
+        self._function(params, ctypes.byref(launch), 0, extents[0] * extents[1] * extents[2], base)
+
+
+def _register(argument: Argument) -> int:
+    if isinstance(argument, np.ndarray):
+        return int(argument.ctypes.data)
+    if isinstance(argument, np.generic):
+        return int.from_bytes(argument.tobytes(), "little")
+    return argument & (1 << 64) - 1

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.unit.codegen.cpu.harness import Compiled
 
 from darter.dtypes import ScalarType, f32, f64, i64
 from darter.ir import nodes as ir
 from darter.ir.builder import Builder, pointer_type
+from tests.unit.codegen.cpu.harness import Compiled
 
 mpmath = pytest.importorskip("mpmath")
 
