@@ -23,7 +23,7 @@ from darter.capture.resolve import resolve
 from darter.config import Config, resolve_steering, steering_variables
 from darter.errors import CaptureRaceError, SignatureError
 from darter.ir.encoding import encode
-from darter.ir.nodes import KernelOptions
+from darter.ir.options import KernelOptions
 from darter.lang.kernel_function import KernelFunction
 from darter.launch.dump import dump_stages
 from darter.launch.launcher import Launcher, jit_function

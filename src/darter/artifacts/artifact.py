@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from darter.ir.nodes import FunctionName
+from darter.ir.places import FunctionName
 from darter.ir.program import Program
 from darter.target import Target
 

@@ -20,7 +20,7 @@ from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.artifacts.key import SCHEMA, KeyRecord
 from darter.errors import ArtifactError
 from darter.ir import encoding
-from darter.ir.nodes import FunctionName
+from darter.ir.places import FunctionName
 from darter.target import Target
 
 _MAGIC = b"\x93darter\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from darter.artifacts.artifact import Artifact
-from darter.ir.nodes import Loc
+from darter.ir.places import Loc
 
 
 def sites_of(artifact: Artifact) -> tuple[Loc, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from darter import _native
 from darter.artifacts.artifact import Artifact, KernelEntry
 from darter.backends import Loaded
 from darter.errors import ArtifactError
-from darter.ir.nodes import Module
 from darter.target import Device, Target
+
+if TYPE_CHECKING:
+    from darter.ir.nodes import Module
 
 WARP_SIZE = 32
 HOST = Device("cpu", 0)

@@ -10,15 +10,17 @@ import itertools
 import struct
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from darter import _native
 from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.backends import Loaded
 from darter.dtypes import by_code
 from darter.errors import ArtifactError, ConfigError, DeviceAssertError
-from darter.ir.nodes import Module
 from darter.target import Device, Target
+
+if TYPE_CHECKING:
+    from darter.ir.nodes import Module
 
 WARP_SIZE = 32
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120")

@@ -10,7 +10,8 @@ import struct
 from typing import Any
 
 from darter.errors import ArtifactError
-from darter.ir.nodes import LaunchOptions, Loc
+from darter.ir.options import LaunchOptions
+from darter.ir.places import Loc
 from darter.ir.program import Instruction, LaunchSpec, Opcode, Program, RaiseSpec
 
 SCHEMA = 1

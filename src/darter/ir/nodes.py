@@ -29,22 +29,10 @@ from darter.ir.operations import (
     UnaryOp as UnaryOp,
     VoteMode as VoteMode,
 )
+from darter.ir.options import KernelOptions as KernelOptions, LaunchOptions as LaunchOptions
+from darter.ir.places import NOWHERE as NOWHERE, FunctionName as FunctionName, Loc as Loc
 
 # -- positions, types, values -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Loc:
-    """Where code stands: index into the module's function table, line relative to ``def``, columns (UTF-8 bytes)."""
-
-    function: int
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-
-
-NOWHERE = Loc(-1, 0, 0, 0, 0)
 
 
 class Space(enum.Enum):
@@ -371,15 +359,6 @@ class While(Node):
 # -- launchers --------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchOptions:
-    """Launch attributes that are fixed at compile time."""
-
-    cluster: tuple[int, int, int] = (1, 1, 1)
-    cooperative: bool = False
-    programmatic_dependent: bool = False
-
-
 @dataclass(slots=True, eq=False)
 class Launch(Node):
     """Launches ``module.kernels[kernel]`` with one value per parameter of that kernel; ``grid`` are three i64 values.
@@ -409,21 +388,6 @@ class Raise(Node):
 # -- wholes -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class KernelOptions:
-    """Per-kernel options, every default resolved; part of the primary key.
-
-    ``fast_math`` allows contract, reassoc, arcp, afn.  ``noalias`` names parameters that the launch checks not to
-    overlap any other.
-    """
-
-    fast_math: bool = False
-    noalias: tuple[str, ...] = ()
-    min_blocks_per_multiprocessor: int = 0
-    max_registers: int = 0
-    bounds_check: bool = False
-
-
 @dataclass(slots=True, eq=False)
 class Kernel:
     """One kernel, specialised: parameters are scalars and pointers only; a tensor became its pointer and the extents
@@ -435,20 +399,12 @@ class Kernel:
     body: Block
     block: tuple[int, int, int]
     warp_size: int
-    options: KernelOptions = KernelOptions()
+    options: KernelOptions = field(default_factory=KernelOptions)
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
         return self.block[0] * self.block[1] * self.block[2]
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionName:
-    """Row of the module's function table: what a :class:`Loc` refers to."""
-
-    qualname: str
-    module: str
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from darter.ir.nodes import LaunchOptions, Loc
+from darter.ir.options import LaunchOptions
+from darter.ir.places import Loc
 
 
 class Opcode(enum.IntEnum):

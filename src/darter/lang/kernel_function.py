@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from darter.errors import KernelTypeError
-from darter.ir.nodes import KernelOptions
+from darter.ir.options import KernelOptions
 
 
 class KernelFunction:

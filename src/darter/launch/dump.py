@@ -10,10 +10,13 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from darter.config import Config
-from darter.ir.nodes import Module
 from darter.target import Target
+
+if TYPE_CHECKING:
+    from darter.ir.nodes import Module
 
 Readable = Callable[[Module, Target, str], str | None]
 """A backend's ``readable``: the text of a module at stage "llvm" or "asm", or None where there is no such stage."""

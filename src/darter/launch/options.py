@@ -8,7 +8,7 @@ from typing import Any
 
 from darter.config import OnDrift, checked_on_drift
 from darter.errors import SignatureError
-from darter.ir.nodes import KernelOptions
+from darter.ir.options import KernelOptions
 
 _KINDS: dict[str, type] = {
     "fast_math": bool,

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Literal, Protocol
 
 from darter._native import CallState, Guards
-from darter.ir.nodes import KernelOptions
+from darter.ir.options import KernelOptions
 from darter.signature.descriptor import Descriptor
 from darter.signature.plan import SignaturePlan
 from darter.target import Device

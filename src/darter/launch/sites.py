@@ -14,7 +14,7 @@ from typing import cast
 
 from darter import errors
 from darter.errors import SourceUnavailableError
-from darter.ir.nodes import FunctionName, Loc
+from darter.ir.places import FunctionName, Loc
 from darter.source import FunctionSource, source_of
 
 

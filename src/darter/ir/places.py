@@ -1,0 +1,27 @@
+"""Where code stands, without a path: an artifact names functions, and who calls one knows its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Loc:
+    """Where code stands: index into the module's function table, line relative to ``def``, columns (UTF-8 bytes)."""
+
+    function: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+NOWHERE = Loc(-1, 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """Row of the module's function table: what a :class:`Loc` refers to."""
+
+    qualname: str
+    module: str
