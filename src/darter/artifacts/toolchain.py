@@ -76,7 +76,7 @@ def _source_files(package: str) -> list[tuple[str, str]]:
             found.append((part, root))
             continue
         for folder, _, names in os.walk(root):
-            inner = os.path.relpath(folder, package).replace(os.sep, "/")
+            inner = folder[len(package) + 1 :].replace(os.sep, "/")
             found += [(f"{inner}/{name}", os.path.join(folder, name)) for name in names if name.endswith(".py")]
     return sorted(entry for entry in found if os.path.exists(entry[1]))
 
