@@ -172,7 +172,8 @@ def _refusal() -> str:
 
 def _table(outcomes: list[Outcome]) -> Table:
     has_torch = any("torch" in outcome.warm_ns for outcome in outcomes)
-    table = Table(title=f"{outcomes[0].elements / 2**20:.0f} Mi elements; warm calls on {SMALL[0]} × {SMALL[1]}", box=SIMPLE_HEAD)
+    title = f"{outcomes[0].elements / 2**20:.0f} Mi elements; warm calls on {SMALL[0]} × {SMALL[1]}"
+    table = Table(title=title, box=SIMPLE_HEAD)
     table.add_column("launcher", no_wrap=True)
     columns = ["run\nms", "max\nerror", "cold\nms", "disk hit\nms", "numpy\nns"]
     for column in [*columns, *(["torch\nns"] if has_torch else []), "Python\nns"]:

@@ -18,7 +18,7 @@ from darter.target import Target
 if TYPE_CHECKING:
     from darter.ir.nodes import Module
 
-Readable = Callable[[Module, Target, str], str | None]
+Readable = Callable[["Module", Target, str], str | None]
 """A backend's ``readable``: the text of a module at stage "llvm" or "asm", or None where there is no such stage."""
 
 _SUFFIXES = {"llvm": "ll", "asm": "s"}
