@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +123,15 @@ def test_scratch_memory_that_there_is_not_is_a_memory_error() -> None:
     cells = np.zeros(4, np.int64)
     if os.environ.get("DARTER_SANITIZED"):
         pytest.skip("the sanitizer maps terabytes")
-    try:
-        resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20), before[1]))
-        with pytest.raises(MemoryError):
-            state.run([cells.ctypes.data, 64, 4, 1, 1, 2**31 - 1])
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, before)
-    assert not cells.any()
-    state.run([cells.ctypes.data, 64, 4, 1, 1, 0])
+    with ThreadPoolExecutor(1) as fresh:  # a thread that has no scratch memory from another test
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (used + (256 << 20), before[1]))
+            with pytest.raises(MemoryError):
+                fresh.submit(state.run, [cells.ctypes.data, 64, 4, 1, 1, 2**31 - 1]).result()
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, before)
+        assert not cells.any()
+        fresh.submit(state.run, [cells.ctypes.data, 64, 4, 1, 1, 0]).result()
     assert cells.all()
 
 
