@@ -104,10 +104,14 @@ def _filled(role: Role, dtype: dt.ScalarType, count: int, seed: int) -> np.ndarr
         return array
     bits = random.integers(0, 256, count * dtype.size_bytes, np.uint8).view(f"u{dtype.size_bytes}")
     array[:] = bits.view(array.dtype)
-    plain = random.random(count) < 0.6
+    kind = random.random(count)
     small = random.integers(-20 if dtype.is_signed else 0, 100, count)
-    ordinary = small / 4 if dtype.is_float else small
-    array[plain] = numbers.narrow(ordinary[plain], dtype) if dtype.is_float else ordinary[plain].astype(array.dtype)
+    if not dtype.is_float:
+        array[kind < 0.6] = small[kind < 0.6].astype(array.dtype)
+        return array
+    # Mantissas that fill up, at one magnitude: sums and products of them have to be rounded.
+    full = random.normal(0.0, 8.0, count)
+    array[kind < 0.7] = numbers.narrow(np.where(kind < 0.2, small / 4, full)[kind < 0.7], dtype)
     return array
 
 

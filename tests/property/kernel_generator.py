@@ -56,7 +56,7 @@ class KernelGenerator:
         self.grid = (self.random.choice((1, 2, 3)), self.random.choice((1, 1, 2)), self.random.choice((1, 1, 2)))
         self.everyone = self.threads * self.grid[0] * self.grid[1] * self.grid[2]
         self.size = size
-        favourites = self.random.sample(dt.ALL, 5)
+        favourites = self.random.sample(dt.ALL, 4)
         self.types = list(dict.fromkeys([dt.Int32, dt.Bool, dt.Float32, *favourites]))
         self.values: list[list[n.Value]] = [[]]
         self.agreed: list[list[n.Value]] = [[]]
@@ -71,7 +71,10 @@ class KernelGenerator:
     def pick(self, dtype: dt.ScalarType) -> n.Value:
         """Return a visible value of ``dtype``, made of another one or of a constant where there is none."""
         known = [value for scope in self.values for value in scope if value.type is dtype]
-        if known and self.random.random() < 0.8:
+        chance = self.random.random()
+        if chance < 0.06:
+            return self.pick_agreed(dtype)
+        if known and chance < 0.9:
             # The latest values are the most interesting: they depend on the most.
             return known[-1 - min(int(self.random.expovariate(0.3)), len(known) - 1)]
         return self.b.const(dtype, self.constant(dtype))
@@ -104,7 +107,7 @@ class KernelGenerator:
             ]
             return self.random.choice([value for value in near if dtype.min <= value <= dtype.max])
         return self.random.choice(
-            [0.0, -0.0, 1.0, -1.5, 0.1, 3.0, 1e-5, 1000.25, 448.0, 1e30, float("inf"), float("nan")]
+            [0.0, -0.0, 1.0, -1.5, 0.1, 3.0, 3.14159265, -0.7, 1e-5, 1000.25, 448.0, 1e30, float("inf"), float("nan")]
         )
 
     def arithmetic_type(self) -> dt.ScalarType:
@@ -139,16 +142,14 @@ class KernelGenerator:
         self.agreed[-1].extend([x, gx, b.cast(dt.Int32, y)])
         for dtype in self.types:
             if self.random.random() < 0.5:
-                scalar = self.plan.scalar(dtype, self.constant(dtype))
-                self.note(scalar)
-                self.agreed[-1].append(scalar)
+                self.agreed[-1].append(self.plan.scalar(dtype, self.constant(dtype)))
         for dtype in self.random.sample(self.types, 2):
             self.shared[dtype] = b.shared(dtype, self.threads)
         if self.random.random() < 0.5:
             dtype = self.random.choice(self.types)
             self.plan.shared_bytes = self.threads * dtype.size_bytes
             self.shared.setdefault(dtype, b.dynamic_shared(dtype))
-        for dtype in self.types:
+        for dtype in self.types * 2:
             self.note(b.load(self.plan.input(dtype), self.near_thread(INPUT_ELEMENTS - 1)))
 
     def _store_all(self, dtype: dt.ScalarType) -> None:
@@ -172,7 +173,7 @@ class KernelGenerator:
             self.random.choice((self.if_, self.if_, self.early_exit, *loops))(inside, flow)
             return inside + 1
         choices = (
-            [self.expression] * 10
+            [self.expression] * 12
             + [self.load] * 4
             + [self.any_store] * 2
             + [self.atomic, self.inexact, self.guarded, self.row, self.chosen_pointer]
@@ -195,8 +196,9 @@ class KernelGenerator:
         self.values.append(list(given))
         self.agreed.append([])
         self.statements(count, flow)
-        if self.values[-1] and self.random.random() < 0.7:
-            self.store_value(self.values[-1][-1])
+        made = self.values[-1][len(given) :]
+        for value in self.random.sample(made, min(4, len(made))):
+            self.store_value(value)
         result = [self.pick(dtype) for dtype in yields]
         self.values.pop()
         self.agreed.pop()
@@ -295,7 +297,7 @@ class KernelGenerator:
     def expression(self) -> None:
         kinds = [self.unary, self.binary, self.binary, self.binary, self.binary, self.compare, self.select]
         kinds += [self.cast, self.cast, self.bitcast, self.fma, self.exact_math, self.agreed_expression]
-        for _ in range(self.random.randint(1, 4)):
+        for _ in range(self.random.randint(2, 6)):
             self.note(self.random.choice(kinds)())
 
     def unary(self) -> n.Value:
