@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from darter.codegen.cpu import arithmetic, atomics, comparison, flow, memory, messages, threads, warp
+from darter.codegen.cpu import arithmetic, atomics, branches, comparison, loops, memory, messages, threads, warp
 from darter.codegen.cpu.context import Context
 from darter.errors import CodegenError
 from darter.ir import nodes as ir
@@ -37,9 +37,9 @@ EMITTERS: dict[type[ir.Node], Callable[[Context, Any], None]] = {
     ir.Vote: warp.emit_vote,
     ir.Assert: messages.emit_assert,
     ir.Print: messages.emit_print,
-    ir.If: flow.emit_if,
-    ir.For: flow.emit_for,
-    ir.While: flow.emit_while,
+    ir.If: branches.emit_if,
+    ir.For: loops.emit_for,
+    ir.While: loops.emit_while,
     ir.Barrier: _barrier,
 }
 

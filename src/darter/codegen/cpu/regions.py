@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from darter.codegen.common.types import register_type
-from darter.codegen.cpu import flow, slots
+from darter.codegen.cpu import blocks, slots
 from darter.codegen.cpu.context import Context
 from darter.codegen.cpu.crossing import Crossing, pieces, reads
 from darter.codegen.cpu.shapes import Kind
@@ -235,19 +235,19 @@ def _for(regions: Regions, node: ir.For) -> None:
     (_, lower), _, (_, step) = bounds
     first = [_scalar(regions, node.initial[position]) for position in scalars]
     head, done = text.fresh_label("for"), text.fresh_label("endfor")
-    enters = flow.has_turns(context, node)
+    enters = blocks.has_turns(context, node)
     before = text.label
     text.branch(enters, head, done)
     text.begin(head)
     arguments = [index, *(carried[position] for position in scalars)]
-    phis = flow.Phis(context, arguments, [lower, *first], before)
+    phis = blocks.Phis(context, arguments, [lower, *first], before)
     regions.outside.update(arguments)
     pairs = zip(node.body.yields, carried, strict=True)
     _block(regions, node.body, [(value, argument) for value, argument in pairs if not regions.is_scalar(argument)])
     following = [_scalar(regions, node.body.yields[position]) for position in scalars]
     for value, held in bounds:
         context.define(value, held)
-    goes_on = flow.more_turns(context, node, phis.names[0])
+    goes_on = blocks.more_turns(context, node, phis.names[0])
     advanced = context.scalar.op("add", register_type(index.type), phis.names[0], step)
     phis.close([advanced, *following], text.label)
     last = text.label
@@ -268,7 +268,7 @@ def _while(regions: Regions, node: ir.While) -> None:
     head, turn, done = text.fresh_label("while"), text.fresh_label("turn"), text.fresh_label("endwhile")
     text.jump(head)
     text.begin(head)
-    phis = flow.Phis(context, [arguments[position] for position in scalars], first, before)
+    phis = blocks.Phis(context, [arguments[position] for position in scalars], first, before)
     regions.outside.update(arguments[position] for position in scalars)
     _alias(regions, node.body.arguments, arguments)
     _block(regions, node.test, ())
