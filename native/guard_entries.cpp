@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "dict_slot.hpp"
+
 namespace darter {
 
 namespace {
@@ -80,6 +82,14 @@ bool list_element_holds(const GuardEntry& entry) {
 
 #if PY_VERSION_HEX < 0x030C0000
 uint64_t version_tag(PyObject* dict) { return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag; }
+
+// Looks the entry up, and finds its slot for the next time.
+bool compare_slotted(GuardEntry* entry) {
+  if (!entry_holds(*entry)) return false;
+  bool has_slot = entry->kind == EntryKind::kDictEntry && entry->expected != nullptr;
+  if (has_slot) entry->index = DictSlots(entry->container).find(entry->key);
+  return true;
+}
 #endif
 
 }  // namespace
@@ -194,6 +204,8 @@ bool GuardSnapshot::append(PyObject* watch, PyObject* absent) {
     Py_INCREF(entry.container);
     Py_XINCREF(entry.key);
     Py_XINCREF(entry.expected);
+    // The dict has its keys interned, so that most comparisons of keys are of pointers.
+    if (entry.key != nullptr && PyUnicode_CheckExact(entry.key)) PyUnicode_InternInPlace(&entry.key);
     entries_.push_back(entry);
   }
   Py_XDECREF(owned_dict);
@@ -263,8 +275,11 @@ bool GuardSnapshot::dict_holds([[maybe_unused]] VersionedDict* versioned) {
 #if PY_VERSION_HEX < 0x030C0000
   uint64_t tag = version_tag(versioned->dict);
   if (tag == versioned->tag) return true;
+  DictSlots slots(versioned->dict);
   for (size_t i = versioned->first; i < versioned->last; ++i) {
-    if (!entry_holds(entries_[i])) return false;
+    if (slots.hold(entries_[i].index, entries_[i].key, entries_[i].expected)) continue;
+    if (!compare_slotted(&entries_[i])) return false;
+    slots = DictSlots(versioned->dict);  // a key's __eq__ may have changed the dict
   }
   versioned->tag = tag;
 #endif

@@ -33,7 +33,7 @@ struct GuardEntry {
   PyObject* container;
   PyObject* key;
   PyObject* expected;
-  Py_ssize_t index;
+  Py_ssize_t index;  // of a dict entry: its slot in the dict when it was compared last (3.11)
 };
 
 inline bool is_dict_entry(const GuardEntry& entry) { return entry.kind >= EntryKind::kDictEntry; }

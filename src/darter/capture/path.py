@@ -25,7 +25,8 @@ Each further step reads one thing from the value before it:
 ``member`` name       an enum's member
 ``type``              an instance's class
 ``field`` name        an instance's attribute, methods bound
-``key`` key           a dict's entry (see :func:`key_step`);  ``keys``: a dict's keys in order
+``key`` key           a dict's entry (see :func:`key_step`);  ``has`` key: whether there is one
+``keys``              a dict's keys in order
 ``length``            a list's or dict's length
 ``element`` i         a list's or tuple's element
 ``func``, ``self``    of a bound, static or class method
@@ -96,8 +97,8 @@ def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[
             return _SCOPES[str(step[0])], name
         case "attr" | "lookup" | "member" | "field" | "descriptor":
             return ("attribute" if not text else kind), f"{text}.{name}" if text else name
-        case "key":
-            return kind, _describe_key(kind, text, step)
+        case "key" | "has":
+            return kind, _describe_key(kind, text, step) + (" being there" if step[0] == "has" else "")
         case "element":
             return kind, f"{text}[{name}]"
         case "default" | "kwdefault" | "defaults":

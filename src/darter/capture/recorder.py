@@ -182,7 +182,7 @@ class Recorder:
     def contains(self, container: Any, key: Any) -> bool:
         """Return ``key in container`` for a dict (by key, no bound) or an immutable container; recorded."""
         if type(container) is dict and self.path_of(container) is not None:
-            return self.step(container, key_step(key)) is not ABSENT
+            return bool(self.step(container, ("has", *key_step(key)[1:])))
         if type(container) is list:
             return key in self.items(container)
         return key in container

@@ -219,6 +219,7 @@ _READERS: Final[dict[str, Callable[..., object]]] = {
     "type": type,
     "field": _read_field,
     "key": _read_key,
+    "has": lambda container, form, text: _read_key(container, form, text) is not ABSENT,
     "keys": _read_keys,
     "length": len,
     "element": _read_element,
@@ -237,17 +238,17 @@ def _watch_cell(function: types.FunctionType, step: Step, result: object) -> tup
     return () if cell is None else (("cell", cell, result),)
 
 
-def _watch_key(container: dict[Any, Any], step: Step, result: object) -> tuple[Watch, ...]:
+def _watch_key(container: dict[Any, Any], step: Step, _result: object) -> tuple[Watch, ...]:
+    """Watch what stands under a key, for reads of the value and of its presence alike."""
     if not isinstance(container, dict):
         return ()
-    if step[1] == "str":
-        return (("dict", container, step[2], result),)
-    if step[1] == "int":
-        return (("dict", container, int(str(step[2]), 16), result),)
-    key = key_object(container, str(step[2]))
+    form, text = str(step[1]), str(step[2])
+    if form == "str":
+        return (("dict", container, text, container.get(text, ABSENT)),)
+    key: object = int(text, 16) if form == "int" else key_object(container, text)
     if key is not ABSENT:
-        return (("dict", container, key, result),)
-    encoded = bytes.fromhex(str(step[2]))
+        return (("dict", container, key, container.get(key, ABSENT)),)
+    encoded = bytes.fromhex(text)
     if encoded.startswith(b"bytes:"):
         return (("dict", container, encoded.removeprefix(b"bytes:"), ABSENT),)
     return (("keys", container, tuple(container)),)
@@ -313,6 +314,7 @@ _WATCHERS: Final[dict[str, Callable[[Any, Step, object], tuple[Watch, ...]]]] = 
     "type": lambda instance, _step, result: (("type", instance, result),),
     "field": lambda instance, step, result: (("field", instance, step[1], result),),
     "key": _watch_key,
+    "has": _watch_key,
     "keys": lambda container, _step, result: (("keys", container, result),) if type(container) is dict else (),
     "length": _watch_length,
     "element": _watch_element,
