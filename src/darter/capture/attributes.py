@@ -60,7 +60,7 @@ def class_attribute(recorder: Recorder, cls: type, name: str) -> Any:
     """Return ``cls.name`` through the MRO; every class dict on the way is guarded."""
     if isinstance(cls, enum.EnumMeta) and name in cls._member_map_:
         return recorder.step(cls, ("member", name))
-    if hasattr(type, name) and type(getattr(type, name)) in (types.GetSetDescriptorType, types.MemberDescriptorType):
+    if isinstance(vars(type).get(name), (types.GetSetDescriptorType, types.MemberDescriptorType)):
         raise CaptureRefusedError(
             f"attribute '{name}' of class '{cls.__qualname__}' belongs to its type, which is not guarded"
         )

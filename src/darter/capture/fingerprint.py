@@ -150,6 +150,8 @@ def _builtin(value: object, depth: int) -> bytes:
     owner = value.__self__
     if owner is None or isinstance(owner, types.ModuleType):
         return join(b"builtin", (_text(value.__module__ or ""), _text(value.__qualname__)))
+    if not isinstance(owner, (type, str, bytes, int, float, complex, tuple, frozenset)):
+        raise refusal(value)  # it can change what it is bound to
     return join(b"builtin-method", (_text(value.__name__), encode(owner, depth + 1)))
 
 
