@@ -173,13 +173,13 @@ def _refusal() -> str:
 def _table(outcomes: list[Outcome]) -> Table:
     has_torch = any("torch" in outcome.warm_ns for outcome in outcomes)
     title = f"{outcomes[0].elements / 2**20:.0f} Mi elements; warm calls on {SMALL[0]} × {SMALL[1]}"
-    table = Table(title=title, box=SIMPLE_HEAD)
+    table = Table(title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("launcher", no_wrap=True)
     columns = ["run\nms", "max\nerror", "cold\nms", "disk hit\nms", "numpy\nns"]
     for column in [*columns, *(["torch\nns"] if has_torch else []), "Python\nns"]:
         table.add_column(column, justify="right", no_wrap=True)
     for outcome in outcomes:
-        verdict = f"{outcome.error:.1e}" if outcome.is_right else f"[red]{outcome.error:.1e} WRONG[/red]"
+        verdict = f"{outcome.error:.0e}" if outcome.is_right else f"[red]{outcome.error:.0e} WRONG[/red]"
         warm = [f"{outcome.warm_ns[name]:.0f}" for name in ("numpy", "torch", "python") if name in outcome.warm_ns]
         times = [f"{outcome.cold_ms:.0f}", f"{outcome.disk_ms:.1f}"]
         table.add_row(outcome.title, f"{outcome.run_ms:.1f}", verdict, *times, *warm)
