@@ -115,7 +115,7 @@ inline uint64_t regular_layout(const TensorView& view, uint64_t* slots) {
   return layout_bits(unit, (others & 15) == 0, reach >> kWideBits != 0);
 }
 
-inline uint64_t tensor_layout(const TensorView& view, uint64_t* slots) {
+DARTER_INLINE uint64_t tensor_layout(const TensorView& view, uint64_t* slots) {
   uint64_t bits = kIrregular;
   slots[0] = view.address;
   switch (view.rank) {
@@ -139,7 +139,7 @@ inline uint64_t tensor_layout(const TensorView& view, uint64_t* slots) {
   return DARTER_LIKELY(bits != kIrregular) ? bits : general_layout(view, slots);
 }
 
-inline uint64_t tensor_word(const TensorView& view, uint64_t layout) {
+DARTER_INLINE uint64_t tensor_word(const TensorView& view, uint64_t layout) {
   return kTagTensor | static_cast<uint64_t>(view.dtype) << 8 | static_cast<uint64_t>(view.rank) << 16 | layout |
          static_cast<uint64_t>(view.device_type) << 40;
 }

@@ -7,7 +7,7 @@
 namespace darter {
 
 // No memory behind elements, or a base that is no multiple of the item size. Without elements any base will do.
-inline bool memory_is_suspect(const TensorView& view) {
+DARTER_INLINE bool memory_is_suspect(const TensorView& view) {
   const uint64_t item_mask = (uint64_t{1} << size_shift(view.dtype)) - 1;
   return view.address == 0 || (view.address & item_mask) != 0;
 }
@@ -17,7 +17,7 @@ inline bool has_elements(const TensorView& view) {
   }
   return true;
 }
-inline bool memory_is_bad(const TensorView& view) {
+DARTER_INLINE bool memory_is_bad(const TensorView& view) {
   return DARTER_UNLIKELY(memory_is_suspect(view)) && has_elements(view);
 }
 DARTER_COLD bool refuse_memory(const Place& place, const TensorView& view, bool bad_stride);
@@ -54,8 +54,8 @@ inline bool dims_hold(const Launcher* launcher, const Place& place, const Param*
   return true;
 }
 
-inline bool contract_holds(const Launcher* launcher, const Place& place, const Param* param, const TensorView& view,
-                           Call* call) {
+DARTER_INLINE bool contract_holds(const Launcher* launcher, const Place& place, const Param* param,
+                                  const TensorView& view, Call* call) {
   if (DARTER_LIKELY(!param->has_contract)) return true;
   return dtype_holds(place, param, view) && (!param->has_dims || dims_hold(launcher, place, param, view, call));
 }
