@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from darter.codegen.common.types import register_type
 from darter.codegen.cpu.context import Context
@@ -28,6 +28,16 @@ class Slot:
             return "i8" if self.lanes == 1 else f"i{self.lanes}"
         return self.element if self.lanes == 1 else f"<{self.lanes} x {self.element}>"
 
+    @property
+    def align_bytes(self) -> int:
+        """What every entry's address is a multiple of."""
+        return min(64, self.size_bytes)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of one entry."""
+        return self.lanes // 8 if self.element == "i1" and self.lanes > 1 else self.lanes * _BYTES[self.element]
+
 
 def new_slot(context: Context, value: ir.Value, warps: int) -> Slot:
     """Return a new slot that holds ``value`` in the form of its shape."""
@@ -35,9 +45,9 @@ def new_slot(context: Context, value: ir.Value, warps: int) -> Slot:
     if shape.kind is Kind.BLOCK:
         return Slot(context.text.stack("i8" if element == "i1" else element, 8), element, 1, per_warp=False)
     lanes = context.width if shape.kind is Kind.VARYING else 1
-    size_bytes = lanes // 8 if element == "i1" and lanes > 1 else lanes * _BYTES[element]
-    offset = context.scratch.take(size_bytes * warps, 64)
-    return Slot(context.text.preamble(f"getelementptr i8, ptr %scratch, i64 {offset}"), element, lanes, per_warp=True)
+    slot = Slot("", element, lanes, per_warp=True)
+    offset = context.scratch.take(slot.size_bytes * warps, 64)
+    return replace(slot, address=context.text.preamble(f"getelementptr i8, ptr %scratch, i64 {offset}"))
 
 
 def _place(context: Context, slot: Slot) -> str:
@@ -53,12 +63,12 @@ def write(context: Context, slot: Slot, value: str) -> None:
             value = context.scalar.convert("zext", "i1", "i8", value)
         else:
             value = context.bits(value)
-    context.text.line(f"store {slot.type} {value}, ptr {_place(context, slot)}")
+    context.text.line(f"store {slot.type} {value}, ptr {_place(context, slot)}, align {slot.align_bytes}")
 
 
 def read(context: Context, slot: Slot) -> str:
     """Return what was stored for the warp at hand."""
-    loaded = context.text.value(f"load {slot.type}, ptr {_place(context, slot)}")
+    loaded = context.text.value(f"load {slot.type}, ptr {_place(context, slot)}, align {slot.align_bytes}")
     if slot.element != "i1":
         return loaded
     if slot.lanes == 1:
