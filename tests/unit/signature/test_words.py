@@ -96,7 +96,7 @@ FLOAT_ONE = 0x3FF0000000000000
         (np.float32(1), (0x1E | 12 << 8, 0x3F800000)),
         (np.int64(-1), (0x1E | 5 << 8, 2**64 - 1)),
         (np.bool_(True), (0x1E | 1 << 8, 1)),
-        (helper, (0x1F | 1 << 8,)),
+        pytest.param(helper, (0x1F | 1 << 8,), id="helper"),
         (max, (0x1F | 1 << 8,)),
         (math.sin, (0x1F | 1 << 8,)),
         (int, (0x20 | 1 << 8,)),
