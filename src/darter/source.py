@@ -13,6 +13,7 @@ import copy
 import functools
 import linecache
 import types
+import warnings
 from dataclasses import dataclass
 
 from darter.errors import SourceUnavailableError
@@ -93,10 +94,16 @@ def _find(code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource | None
 def _parse(text: str, flags: int) -> _ParsedFile | None:
     """Parse and compile a file's text; None if it is no Python."""
     try:
-        tree = compile(text, "<source>", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-        module = compile(tree, "<source>", "exec", flags, dont_inherit=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the import has warned already
+            return _compiled(text, flags)
     except (SyntaxError, ValueError):
         return None
+
+
+def _compiled(text: str, flags: int) -> _ParsedFile:
+    tree = compile(text, "<source>", "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    module = compile(tree, "<source>", "exec", flags, dont_inherit=True)
     nodes: dict[tuple[str, int], list[FunctionNode]] = {}
     for node in ast.walk(tree):
         if isinstance(node, FunctionNode):

@@ -257,7 +257,7 @@ def _snapshot(t: Tracer, node: ast.Call) -> Any:
     if len(node.args) != 1 or node.keywords:
         t.at = node
         t.fail(KernelTypeError, "dt.static takes one value")
-    value = t.recorded(lambda: t.recorder.static(lambda: evaluate(t, node.args[0])))
+    value = run_native(t, lambda: t.recorder.static(lambda: evaluate(t, node.args[0])), "dt.static(...)")
     t.at = node
     if is_runtime(value):
         t.fail(KernelTypeError, "dt.static takes a value known at compile time", found=kind_of(value))

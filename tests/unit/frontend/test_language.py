@@ -13,7 +13,7 @@ import pytest
 
 import darter.lang as dt
 from darter.dtypes import BFloat16, Bool, Float16, Float32, Float64, Int8, Int16, Int32, Int64, UInt8, UInt32, UInt64
-from darter.errors import KernelTypeError
+from darter.errors import KernelTypeError, StaticEvaluationError
 from darter.ir import nodes as n
 from darter.lang.kernel_function import KernelFunction as kernel
 from tests.unit.frontend import harness
@@ -258,3 +258,13 @@ def test_calling_a_kernel_or_an_intrinsic_from_python_says_what_to_do():
         dt.thread_idx.x
     assert dt.cdiv(7, 2) == 4
     assert list(dt.static_range(1, 4)) == [1, 2, 3]
+
+
+def test_a_snapshot_of_what_has_no_content_is_refused_at_the_line():
+    @kernel
+    def k(x):
+        dt.static(math)
+        x[0] = 1.0
+
+    with pytest.raises(StaticEvaluationError, match=r"dt\.static\(math\)"):
+        traced(launcher(k), np.zeros(1, np.float32))
