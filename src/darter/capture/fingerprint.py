@@ -15,6 +15,7 @@ import enum
 import functools
 import hashlib
 import struct
+import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -224,6 +225,9 @@ def _by_family(value: object, depth: int) -> bytes:
         return join(b"darter", (_class(cls), encode(identity(value), depth + 1)))
     if capture_attributes(cls) is not None:
         return join(b"instance", (_class(cls),))
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.dtype):
+        return join(b"torch-dtype", (_text(str(value)),))
     numpy_encoding = _numpy(value)
     if numpy_encoding is not None:
         return numpy_encoding
@@ -239,16 +243,12 @@ def _by_family(value: object, depth: int) -> bytes:
 
 def is_numpy_value(value: object) -> bool:
     """True for a numpy scalar, dtype or ufunc, which are immutable."""
-    import sys
-
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, (numpy.dtype, numpy.ufunc, numpy.generic))
 
 
 def _numpy(value: object) -> bytes | None:
     """Return the encoding of a numpy scalar, dtype or ufunc, else None; numpy is not imported for it."""
-    import sys
-
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return None
