@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -53,6 +54,7 @@ class Context:
     features: frozenset[str]
     shapes: Shapes
     emit: Callable[[Context, Sequence[ir.Node]], None]
+    math_uses: Counter[ir.MathOp]
     held: dict[ir.Value, Held] = field(default_factory=dict)
     scratch: Scratch = field(default_factory=Scratch)
     messages: list[DeviceMessage] = field(default_factory=list)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from darter.artifacts.artifact import KernelEntry
 from darter.codegen.common import numbers
 from darter.codegen.common.text import FunctionText, ModuleText
@@ -14,6 +16,7 @@ from darter.codegen.cpu.regions import emit_regions
 from darter.codegen.cpu.shapes import Shapes
 from darter.dtypes import ScalarType
 from darter.ir import nodes as ir
+from darter.ir.operands import walk
 from darter.target import Target
 
 _SHARED_ALIGN_BYTES = 64
@@ -26,7 +29,8 @@ def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Targ
         "#0"
     )
     text = FunctionText(module, header)
-    context = Context(module, text, kernel, features_of(target), Shapes(kernel), emit_nodes)
+    math_uses = Counter(node.op for node in walk(kernel.body) if isinstance(node, ir.Math))
+    context = Context(module, text, kernel, features_of(target), Shapes(kernel), emit_nodes, math_uses)
     shared_bytes = _place_shared(context, kernel.body)
     _parameters(context)
     _blocks(context)

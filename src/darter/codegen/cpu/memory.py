@@ -133,9 +133,21 @@ def _load_contiguous(context: Context, where: Address, count: int, align_bytes: 
             "llvm.masked.load", f"{mangled(where.element, total)}.p0", wide,
             ("ptr", where.text), ("i32", str(align_bytes)), (f"<{total} x i1>", mask), (wide, "zeroinitializer"),
         )  # fmt: skip
+    return _deinterleave(context, where.element, loaded, count)
+
+
+def _deinterleave(context: Context, element: str, data: str, count: int) -> list[str]:
+    """Return every ``count``-th element of ``data`` from the first, the second, … on; ``count`` is a power of two.
+
+    By halves: shuffles of two registers each, where one shuffle per result would take many and is slow to compile.
+    """
     if count == 1:
-        return [loaded]
-    return [_pick(context, wide, loaded, [lane * count + i for lane in range(context.width)]) for i in range(count)]
+        return [data]
+    total = context.width * count
+    wide = f"<{total} x {element}>"
+    even, odd = (_pick(context, wide, data, range(first, total, 2)) for first in range(2))
+    halves = (_deinterleave(context, element, half, count // 2) for half in (even, odd))
+    return [part for pair in zip(*halves, strict=True) for part in pair]
 
 
 def _repeat(context: Context, mask: str, count: int) -> str:

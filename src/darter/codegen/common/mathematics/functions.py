@@ -34,14 +34,17 @@ _CALLED = (MathOp.SIN, MathOp.COS, MathOp.POW)
 """Functions too long to stand at every use."""
 
 
-def emit(lanes: Lanes, op: MathOp, element: str, operands: Sequence[str], fast: bool) -> str:
-    """Return ``op`` of ``operands``, whose LLVM type is ``element`` (``float`` or ``double``)."""
+def emit(lanes: Lanes, op: MathOp, element: str, operands: Sequence[str], fast: bool, called: bool = False) -> str:
+    """Return ``op`` of ``operands``, whose LLVM type is ``element`` (``float`` or ``double``).
+
+    ``called`` asks for a call of a helper function, where the sequence would stand in many places.
+    """
     strict = lanes.strict()
     if op in _EXACT:
         return strict.call(_EXACT[op], element, operands[0])
     if op is MathOp.RSQRT:
         return strict.op("fdiv", element, strict.real(element, 1.0), strict.call("llvm.sqrt", element, operands[0]))
-    if op in _CALLED or element == "double":
+    if op in _CALLED or element == "double" or called:
         return _call(strict, op, element, operands)
     return _UNARY[op](strict, element, operands[0])
 
