@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -162,7 +163,7 @@ def test_constexprs(value: Any) -> None:
         Owner(),
         Quantized(np.zeros(4, np.int8), 3),
     ],
-    ids=repr,
+    ids=lambda value: re.sub(r" at 0x[0-9a-f]+", "", repr(value)),
 )
 def test_arguments_without_annotation(value: Any) -> None:
     assert_same_key(noop(lambda x: None), value)

@@ -73,7 +73,7 @@ def compile(module: Module, target: Target) -> Artifact:
     program = lower(module)
     ptx, kernels = compile_kernels(module.kernels, target)
     code = assemble(ptx, target) if kernels else b""
-    return Artifact(target, program, kernels, code, tuple(module.functions))
+    return Artifact(target, program, kernels, code, tuple(module.functions), module.written)
 
 
 def readable(module: Module, target: Target, stage: str) -> str | None:
