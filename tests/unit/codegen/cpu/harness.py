@@ -32,8 +32,8 @@ def host_target(width: int = 32) -> Target:
 class Compiled:
     """One kernel, loaded."""
 
-    def __init__(self, kernel: Kernel) -> None:
-        code, (self.entry,) = compile_kernels([kernel], host_target(kernel.warp_size))
+    def __init__(self, kernel: Kernel, target: Target | None = None) -> None:
+        code, (self.entry,) = compile_kernels([kernel], target or host_target(kernel.warp_size))
         self._code = _native.load_object(code, HOST_FUNCTIONS)
         self._function = _ENTRY(self._code.entry(self.entry.symbol))
 
