@@ -40,7 +40,7 @@ lint-python: $(VENV)/.lint
 lint-cxx: $(VENV)/.lint build/tidy/compile_commands.json
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 	printf '%s\n' $(TIDY_SOURCES) | xargs -P $(WORKERS) -n 1 $(BIN)/clang-tidy -p build/tidy --quiet \
-	    --extra-arg=-idirafter$$(dirname $$($${CXX:-c++} -print-file-name=include/omp.h))
+	    --removed-arg=-fno-tree-loop-distribute-patterns --extra-arg=-idirafter$$(dirname $$($${CXX:-c++} -print-file-name=include/omp.h))
 
 torch: $(VENV)/.torch
 

@@ -165,8 +165,8 @@ bool run_long(const CpuJob& job, int64_t blocks, double cost_ns, double* busy_ns
 void learn(CpuCost* cost, double busy_ns, int64_t blocks, int64_t threads_per_block) {
   cost->ns_per_block = busy_ns / static_cast<double>(blocks);
   const double inline_blocks = kInlineNs / std::max(cost->ns_per_block, 1e-3);
-  const auto small_blocks = static_cast<double>(kSmallGrid / threads_per_block);
-  cost->quick_blocks = static_cast<int64_t>(std::min(inline_blocks, small_blocks));
+  const int64_t small_blocks = kSmallGrid / threads_per_block;
+  cost->quick_blocks = static_cast<int64_t>(std::min(inline_blocks, static_cast<double>(small_blocks)));
   cost->unmeasured = kSampleEvery - 1;
 }
 
