@@ -226,6 +226,7 @@ def test_a_change_at_any_step_of_a_compile_is_noticed(program: Program, step: in
 
 
 def test_dropped_guards_and_what_they_captured_are_collected() -> None:
+    gc.collect()  # what other tests have left
     before = _native.watched_dict_count()
     loaded = load("dropped_program")
     loaded.module.cycle = toy_compile(loaded)
@@ -241,6 +242,7 @@ def test_dropped_guards_and_what_they_captured_are_collected() -> None:
 
 def test_making_guards_again_and_again_watches_no_more_dicts(program: Program) -> None:
     kept = toy_compile(program)
+    gc.collect()
     before = _native.watched_dict_count()
     for _ in range(50):
         toy_compile(program)
