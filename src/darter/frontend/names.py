@@ -42,7 +42,9 @@ def _lookup(t: Tracer, frame: Frame, name: str) -> Any:
 
 
 def constant(t: Tracer, value: KernelConstant) -> Any:
-    """Return ``dt.warp_size``, ``dt.lane_id`` or ``dt.warp_id`` as it is in the kernel being traced."""
+    """Return ``dt.warp_size``, ``dt.backend``, ``dt.lane_id`` or ``dt.warp_id`` as it is in the code being traced."""
+    if value.name == "backend":
+        return t.session.target.backend
     if value.name == "warp_size":
         return t.session.target.warp_size
     if t.host:

@@ -2,7 +2,7 @@
 
 from darter.capture.static import static
 from darter.lang.host import assert_, cdiv, print, static_range
-from darter.lang.indices import block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id, warp_size
+from darter.lang.indices import backend, block_dim, block_idx, grid_dim, lane_id, thread_idx, warp_id, warp_size
 from darter.lang.kernel_function import KernelFunction
 from darter.lang.math import (
     abs,
@@ -56,6 +56,7 @@ __all__ = [
     "atomic_min",
     "atomic_or",
     "atomic_xor",
+    "backend",
     "ballot",
     "barrier",
     "bitcast",

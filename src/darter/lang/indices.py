@@ -1,4 +1,4 @@
-"""Where a thread stands: indices, dimensions, lanes and warps."""
+"""Where a thread stands: indices, dimensions, lanes and warps; and the target that it runs on."""
 
 from __future__ import annotations
 
@@ -15,3 +15,6 @@ grid_dim = IndexVector("grid_dim")
 lane_id: Any = KernelConstant("lane_id")
 warp_id: Any = KernelConstant("warp_id")
 warp_size: Any = KernelConstant("warp_size")
+
+# A string: what the code is compiled for, in kernels and in launchers.
+backend: Any = KernelConstant("backend")

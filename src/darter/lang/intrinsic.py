@@ -44,12 +44,12 @@ class IndexVector:
 
 @dataclass(frozen=True, slots=True)
 class KernelConstant:
-    """A name that is a number in kernel code: ``dt.warp_size``, ``dt.lane_id``, ``dt.warp_id``."""
+    """A name that is a value in kernel code: ``dt.warp_size``, ``dt.lane_id``, ``dt.warp_id``, ``dt.backend``."""
 
     name: str
 
     def __repr__(self) -> str:
-        return f"<dt.{self.name}, a number in kernel code only>"
+        return f"<dt.{self.name}, a value in kernel code only>"
 
 
 def _refuse(name: str, usage: str) -> NoReturn:

@@ -23,6 +23,7 @@ from darter.signature.planner import plan_signature
 from darter.target import Target
 
 TARGET = Target("cpu", "x86-64", "", 32)
+GPU = Target("cuda", "sm_90", "", 32)
 
 
 class Raised(Exception):
@@ -30,26 +31,36 @@ class Raised(Exception):
 
 
 def traced(
-    function: Any, *arguments: Any, options: n.KernelOptions | None = None, owner: type | None = None
+    function: Any,
+    *arguments: Any,
+    options: n.KernelOptions | None = None,
+    owner: type | None = None,
+    target: Target = TARGET,
 ) -> n.Module:
     """Return the verified module of a launcher for these arguments."""
-    module, _ = _traced(function, arguments, options, owner)
+    module, _ = _traced(function, arguments, options, owner, target)
     return module
 
 
-def _traced(function: Any, arguments: Any, options: Any, owner: Any) -> Any:
+def _traced(function: Any, arguments: Any, options: Any, owner: Any, target: Target) -> Any:
     plan = plan_signature(function, owner is not None)
     bound = bind(plan, arguments, {})
     described = describe(plan, bound)
     recorder = Recorder(function, owner)
-    module = trace(function, plan, described.descriptors, TARGET, options or n.KernelOptions(), recorder, owner)
+    module = trace(function, plan, described.descriptors, target, options or n.KernelOptions(), recorder, owner)
     verify(module)
     return module, list(zip(bound, described.descriptors.values(), strict=True))
 
 
-def run(function: Any, *arguments: Any, options: n.KernelOptions | None = None, owner: type | None = None) -> n.Module:
+def run(
+    function: Any,
+    *arguments: Any,
+    options: n.KernelOptions | None = None,
+    owner: type | None = None,
+    target: Target = TARGET,
+) -> n.Module:
     """Trace a launcher, run its launches in the interpreter, and return the module."""
-    module, bound = _traced(function, arguments, options, owner)
+    module, bound = _traced(function, arguments, options, owner, target)
     words = [word for value, facts in bound for word in _slots(value, facts)]
     environment = dict(zip(module.parameters, words, strict=True))
     _run_block(module, module.body, environment)

@@ -16,6 +16,7 @@ from darter.dtypes import BFloat16, Bool, Float16, Float32, Float64, Int8, Int16
 from darter.errors import KernelTypeError, StaticEvaluationError
 from darter.ir import nodes as n
 from darter.lang.kernel_function import KernelFunction as kernel
+from darter.signature.annotations import Constexpr
 from tests.unit.frontend import harness
 
 run, launcher, traced = harness.run, harness.launcher, harness.traced
@@ -268,3 +269,18 @@ def test_a_snapshot_of_what_has_no_content_is_refused_at_the_line():
 
     with pytest.raises(StaticEvaluationError, match=r"dt\.static\(math\)"):
         traced(launcher(k), np.zeros(1, np.float32))
+
+
+def test_backend_is_a_static_string_in_kernels_and_launchers():
+    @kernel
+    def k(out, EXPECTED: Constexpr):
+        out[0] = 1.0 if dt.backend == EXPECTED else 2.0
+
+    def launch(out):
+        k(out, "cpu" if dt.backend == "cpu" else "cuda").launch(grid=1, block=1)
+
+    for target in (harness.TARGET, harness.GPU):
+        out = np.zeros(1, np.float32)
+        module = run(launch, out, target=target)
+        assert out[0] == 1.0
+        assert not any(isinstance(node, n.If) for node in module.kernels[0].body.nodes)

@@ -6,11 +6,20 @@ import numpy as np
 import pytest
 
 import darter.lang as dt
-from darter.dtypes import Float32, Int32
+from darter.dtypes import Float32, Int32, Int64
 from darter.lang.kernel_function import KernelFunction as kernel
-from darter.lang.library.reductions import block_all, block_any, block_max, block_min, block_sum, warp_sum
-from darter.lang.library.rows import group_scale, reciprocal_rms, softmax_row
+from darter.lang.library.reductions import (
+    block_all,
+    block_any,
+    block_max,
+    block_min,
+    block_sum,
+    group_reduce,
+    warp_sum,
+)
+from darter.lang.library.rows import group_scale, reciprocal_rms, rms_norm_row, softmax_row
 from darter.lang.library.scans import block_scan, block_scan_exclusive, warp_scan, warp_scan_exclusive
+from darter.lang.library.tiles import each, fold, row_plan
 from tests.unit.frontend import harness
 
 run, launcher = harness.run, harness.launcher
@@ -68,22 +77,102 @@ def test_scans(block):
         np.testing.assert_array_equal(out[rows, 5], part.sum())
 
 
-@pytest.mark.parametrize("n", [5, 64, 100])
-def test_softmax_of_a_row(n):
+ROWS = (1, 5, 64, 100, 1000, 4100)
+
+
+@pytest.mark.parametrize("target", [harness.TARGET, harness.GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("n", ROWS)
+def test_softmax_of_rows(n, target):
+    def launch(x, out):
+        plan = row_plan(n, 4)
+        k(x, out).launch(grid=dt.cdiv(3, plan.rows), block=(plan.threads, plan.rows))
+
     @kernel
     def k(x, out):
-        def write(i, p):
-            out[i] = p
+        plan = row_plan(n, 4)
+        row = dt.block_idx.x * plan.rows + dt.thread_idx.y
+        if row < 3:
+            softmax_row(x.data_ptr(), out.data_ptr(), row * n, plan)
 
-        softmax_row(lambda i: x[i], write, x.shape[0])
+    x = np.linspace(-30, 30, 3 * n, dtype=np.float32).reshape(3, n)
+    x[1, : n // 2], x[2] = -np.inf, -np.inf
+    out = np.full((4, n), 7, np.float32)
+    run(launch, x, out, target=target)
+    exact = np.exp(x[:2].astype(np.float64) - x[:2].max(axis=1, keepdims=True))
+    np.testing.assert_allclose(out[:2], exact / exact.sum(axis=1, keepdims=True), rtol=1e-5)
+    assert (out[2] == 0).all()
+    assert (out[3] == 7).all()
 
-    x = np.linspace(-30, 30, n, dtype=np.float32)
-    x[1] = -np.inf
+
+@pytest.mark.parametrize("target", [harness.TARGET, harness.GPU], ids=["cpu", "gpu"])
+@pytest.mark.parametrize("n", ROWS)
+def test_rms_norm_of_a_row(n, target):
+    def launch(x, w, out):
+        plan = row_plan(n, 4)
+        k(x, w, out).launch(grid=1, block=(plan.threads, plan.rows))
+
+    @kernel
+    def k(x, w, out):
+        if dt.thread_idx.y == 0:
+            rms_norm_row(x.data_ptr(), w.data_ptr(), out.data_ptr(), 0, row_plan(n, 4))
+
+    x, w = np.linspace(-3, 2, n, dtype=np.float32), np.linspace(1, 2, n, dtype=np.float32)
     out = np.zeros(n, np.float32)
+    run(launch, x, w, out, target=target)
+    np.testing.assert_allclose(out, x / np.sqrt(np.mean(x.astype(np.float64) ** 2) + 1e-6) * w, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("n", "item_bytes", "expected"),
+    [
+        (1024, 4, (1024, 4, 32, 4, 8)),
+        (1002, 2, (1002, 2, 32, 4, 16)),
+        (8192, 2, (8192, 8, 256, 1, 4)),
+        (1 << 15, 4, (1 << 15, 4, 1024, 1, 8)),
+        (1 << 16, 4, (1 << 16, 4, 1024, 1, 0)),
+    ],
+)
+def test_plans_of_rows(n, item_bytes, expected):
+    @kernel
+    def k(out):
+        for i, part in enumerate(row_plan(n, item_bytes)):
+            out[i] = part
+
+    out = np.zeros(5, np.int64)
+    run(launcher(k, block=1), out, target=harness.GPU)
+    assert tuple(out) == expected
+    run(launcher(k, block=1), out)
+    assert tuple(out) == (n, 1, 32, 1, 0)
+
+
+def test_group_reduction_stays_in_its_group():
+    @kernel
+    def k(x, out):
+        t = dt.thread_idx.x
+        out[t, 0] = group_reduce(x[t], dt.max, 4)
+        out[t, 1] = group_reduce(x[t], dt.max, 64)
+
+    x, out = (np.arange(64, dtype=np.float32) * 37) % 64, np.zeros((64, 2), np.float32)
     run(launcher(k, block=64), x, out)
-    exact = np.exp(x.astype(np.float64) - x.max())
-    np.testing.assert_allclose(out, exact / exact.sum(), rtol=1e-5)
-    assert out[1] == 0
+    np.testing.assert_array_equal(out[:, 0], np.repeat(x.reshape(-1, 4).max(axis=1), 4))
+    assert (out[:, 1] == 63).all()
+
+
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 100])
+def test_fold_meets_each_index_once(n):
+    @kernel
+    def k(out, sums):
+        def visit(i, total):
+            out[i] = out[i] + 1
+            return total + i
+
+        sums[dt.thread_idx.x] = fold(n, Int64(0), visit)
+        each(n, lambda i: out.store(i + n, out[i]))
+
+    out, sums = np.zeros(2 * n + 1, np.int32), np.zeros(32, np.int64)
+    run(launcher(k), out, sums)
+    assert out.tolist() == [1] * (2 * n) + [0]
+    assert sums.tolist() == [sum(range(lane, n, 32)) for lane in range(32)]
 
 
 def test_rms_and_group_scales():

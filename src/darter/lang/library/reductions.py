@@ -72,6 +72,20 @@ def warp_min(value: Any) -> Any:
     return warp_reduce(value, minimum)
 
 
+def group_reduce(value: Any, combine: Combine, threads: int) -> Any:
+    """Return ``combine`` over the values of this thread's group: ``threads`` neighbours, the first a multiple of it.
+
+    ``threads`` is a power of two up to ``warp_size`` in full warps, or the whole block, where it contains barriers.
+    """
+    if threads == block_threads():
+        return block_reduce(value, combine)
+    step = threads // 2
+    while step > 0:
+        value = combine(value, shuffle_xor(value, step))
+        step //= 2
+    return value
+
+
 def block_reduce(value: Any, combine: Combine) -> Any:
     """Return ``combine`` over the values of the block's threads; it is associative and commutative."""
     value = warp_reduce(value, combine)

@@ -3,36 +3,139 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from darter.dtypes import Float32, UInt32
-from darter.lang.library.reductions import block_max, block_sum, block_threads, linear_thread
+from darter.lang.host import static_range
+from darter.lang.library.reductions import add, block_sum
+from darter.lang.library.tiles import RowPlan, each, fold, load_row, row_reduce, store_row
 from darter.lang.math import bitcast, exp2, max as maximum, rsqrt, where
 
 LOG2_E = 1.4426950408889634
 
 
-def softmax_row(read: Callable[[Any], Any], write: Callable[[Any, Any], Any], n: Any) -> None:
-    """Write the softmax of a row of ``n`` elements: ``read(i)`` gives Float32, ``write(i, p)`` takes it.
+def weight_of(value: Any, largest: Any) -> Any:
+    """Return ``exp(value − largest)``: subtracting first keeps any finite input in range.
 
-    One block works on the row, twice over: once for the maximum and the sum together, once to write.  Elements of −∞
-    give 0; a row of nothing else gives NaN, as the mathematics does.  Contains barriers.
+    Where ``largest`` is −∞, 0 stands for it, so that −∞ weighs nothing whatever the largest is.
     """
-    largest = Float32(-math.inf)
+    return exp2((value - where(largest == -math.inf, 0.0, largest)) * LOG2_E)
+
+
+def inverse_or_zero(total: Any) -> Any:
+    """Return ``1/total``, or 0 where there is nothing to divide by."""
+    return where(total == 0.0, 0.0, 1.0 / total)
+
+
+def softmax_row(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
+    """Write the softmax of the row of Float32 or narrower floats at ``source[start]`` to ``target[start]``.
+
+    The two may be one.  Elements of −∞ give 0, also in a row of nothing else.  Contains barriers where the plan gives a
+    row more than one warp.
+    """
+    if plan.steps > 0:
+        _softmax_held(source, target, start, plan)
+    else:
+        _softmax_walked(source, target, start, plan)
+
+
+def _softmax_held(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
+    """One read and one write of memory: the row stays in registers."""
+    row = load_row(source, start, plan, -math.inf)
+    largest = row[0][0]
+    for piece in row:
+        for value in piece:
+            largest = maximum(largest, value)
+    largest = row_reduce(largest, maximum, plan)
     total = Float32(0.0)
-    for i in range(linear_thread(), n, block_threads()):
-        value = read(i)
-        new = maximum(largest, value)
-        # Subtracting first keeps any finite input in range; a maximum of −∞ so far counts for nothing.
-        shift = where(new == -math.inf, 0.0, new)
-        total = total * exp2((largest - shift) * LOG2_E) + exp2((value - shift) * LOG2_E)
-        largest = new
-    row_largest = block_max(largest)
-    shift = where(row_largest == -math.inf, 0.0, row_largest)
-    row_total = block_sum(total * exp2((largest - shift) * LOG2_E))
-    for i in range(linear_thread(), n, block_threads()):
-        write(i, exp2((read(i) - shift) * LOG2_E) / row_total)
+    for piece in row:
+        for i in static_range(plan.width):
+            piece[i] = weight_of(piece[i], largest)
+            total = total + piece[i]
+    scale = inverse_or_zero(row_reduce(total, add, plan))
+    for piece in row:
+        for i in static_range(plan.width):
+            piece[i] = piece[i] * scale
+    store_row(target, start, plan, row)
+
+
+def _softmax_walked(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
+    """Three passes over the row, which a cache holds."""
+    vectors = plan.length // plan.width
+    keeps = target.dtype is Float32
+
+    def read(memory: Any, vector: Any) -> Any:
+        return [Float32(v) for v in memory.load(start + vector * plan.width, width=plan.width)]
+
+    def write(vector: Any, values: Any) -> None:
+        target.store(start + vector * plan.width, [target.dtype(v) for v in values])
+
+    def find_largest(vector: Any, largest: Any) -> Any:
+        for value in read(source, vector):
+            largest = maximum(largest, value)
+        return largest
+
+    largest = row_reduce(fold(vectors, Float32(-math.inf), find_largest), maximum, plan)
+
+    def weigh(vector: Any, total: Any) -> Any:
+        weights = [weight_of(value, largest) for value in read(source, vector)]
+        # In Float32 the weights wait in the target for their scale; rounded to less, they would lose digits twice.
+        if keeps:
+            write(vector, weights)
+        for weight in weights:
+            total = total + weight
+        return total
+
+    scale = inverse_or_zero(row_reduce(fold(vectors, Float32(0.0), weigh), add, plan))
+
+    def finish(vector: Any) -> None:
+        if keeps:
+            write(vector, [weight * scale for weight in read(target, vector)])
+        else:
+            write(vector, [weight_of(value, largest) * scale for value in read(source, vector)])
+
+    each(vectors, finish)
+
+
+def rms_norm_row(source: Any, weight: Any, target: Any, start: Any, plan: RowPlan, eps: float = 1e-6) -> None:
+    """Write ``x / sqrt(mean x² + eps) · weight`` of the row at ``source[start]`` to ``target[start]``.
+
+    The two may be one; ``weight`` has the row's length.  Contains barriers where the plan gives a row more than one
+    warp.
+    """
+    if plan.steps > 0:
+        row = load_row(source, start, plan, 0.0)
+        # Asked for before the first wait: the weights arrive while the squares are added up.
+        scales = load_row(weight, 0, plan, 0.0)
+        total = Float32(0.0)
+        for piece in row:
+            for value in piece:
+                total = total + value * value
+        scale = rsqrt(row_reduce(total, add, plan) / plan.length + eps)
+        for step in static_range(plan.steps):
+            for i in static_range(plan.width):
+                row[step][i] = row[step][i] * scale * scales[step][i]
+        store_row(target, start, plan, row)
+        return
+
+    def read(memory: Any, index: Any) -> Any:
+        return [Float32(v) for v in memory.load(index, width=plan.width)]
+
+    def add_squares(vector: Any, total: Any) -> Any:
+        for value in read(source, start + vector * plan.width):
+            total = total + value * value
+        return total
+
+    vectors = plan.length // plan.width
+    scale = rsqrt(row_reduce(fold(vectors, Float32(0.0), add_squares), add, plan) / plan.length + eps)
+
+    def finish(vector: Any) -> None:
+        values = read(source, start + vector * plan.width)
+        scales = read(weight, vector * plan.width)
+        scaled = [value * scale * w for value, w in zip(values, scales, strict=True)]
+        target.store(start + vector * plan.width, [target.dtype(v) for v in scaled])
+
+    each(vectors, finish)
 
 
 def reciprocal_rms(sum_of_squares: Any, n: Any, eps: float = 1e-6) -> Any:
