@@ -72,6 +72,7 @@ ClassPlan* plan_of_object(Launcher* launcher, PyTypeObject* type) {
 }
 
 int Launcher::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(open);
   Py_VISIT(cold);
   Py_VISIT(plan_object);
   if (const int status = plan.traverse(visit, arg)) return status;
@@ -93,6 +94,7 @@ void Launcher::clear() {
   interned.clear();
   classes.clear();
   objects.clear();
+  Py_CLEAR(open);
   Py_CLEAR(cold);
   Py_CLEAR(plan_object);
 }

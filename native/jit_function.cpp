@@ -15,15 +15,32 @@ Launcher* launcher_of(PyObject* self) { return as_function(self)->launcher; }
 
 PyObject* call_function(PyObject* self, PyObject* const* args, size_t flags, PyObject* names);
 
-// The launcher with its plan, which cold.plan() makes at the first use: annotations may name what is defined later.
-// NULL with an exception set.
+// The cold object, borrowed, which `open` makes at the first use: a program that imports a hundred launchers and calls
+// two pays for two. NULL with an exception set.
+PyObject* opened_cold(PyObject* self) {
+  Launcher* launcher = launcher_of(self);
+  if (DARTER_LIKELY(launcher->cold != nullptr)) return launcher->cold;
+  if (launcher->open == nullptr) return PyErr_Format(PyExc_RuntimeError, "this launcher was collected as garbage");
+  Ref open = Ref::borrow(launcher->open);
+  Ref cold(PyObject_CallFunction(open.get(), "OO", self, launcher->is_method ? Py_True : Py_False));
+  if (!cold) return nullptr;
+  // Another thread may have been here meanwhile: there is one cold object, the first.
+  if (launcher->cold == nullptr) launcher->cold = cold.release();
+  return launcher->cold;
+}
+
+// The launcher with its cold object and its plan, which cold.plan() makes at the first use: annotations may name what
+// is defined later. NULL with an exception set.
 Launcher* planned_launcher(PyObject* self) {
   Launcher* launcher = launcher_of(self);
-  if (DARTER_LIKELY(launcher->plan_object != nullptr)) return launcher;
-  Ref plan(PyObject_CallMethod(launcher->cold, "plan", nullptr));
-  if (!plan) return nullptr;
-  // Another thread may have been here meanwhile.
-  if (launcher->plan_object == nullptr && !launcher->load_plan(plan.get())) return nullptr;
+  if (DARTER_LIKELY(launcher->cold != nullptr && launcher->plan_object != nullptr)) return launcher;
+  if (opened_cold(self) == nullptr) return nullptr;
+  if (launcher->plan_object == nullptr) {
+    Ref plan(PyObject_CallMethod(launcher->cold, "plan", nullptr));
+    if (!plan) return nullptr;
+    // Here too another thread may have been.
+    if (launcher->plan_object == nullptr && !launcher->load_plan(plan.get())) return nullptr;
+  }
   as_function(self)->vectorcall = call_function;
   return launcher;
 }
@@ -35,25 +52,25 @@ PyObject* call_function(PyObject* self, PyObject* const* args, size_t flags, PyO
   return DARTER_LIKELY(bound != nullptr) ? launch(launcher, bound) : nullptr;
 }
 
-// The first call reads the plan, and later ones no longer ask whether it is there.
+// The first call opens the cold side and reads the plan; later ones no longer ask whether they are there.
 DARTER_COLD PyObject* call_unplanned(PyObject* self, PyObject* const* args, size_t flags, PyObject* names) {
   return planned_launcher(self) != nullptr ? call_function(self, args, flags, names) : nullptr;
 }
 
 PyObject* new_function(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* keywords[] = {"cold", "plan", nullptr};
-  PyObject* cold = nullptr;
+  static const char* keywords[] = {"open", "plan", nullptr};
+  PyObject* open = nullptr;
   PyObject* plan = Py_None;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:JitFunction", const_cast<char**>(keywords), &cold, &plan) == 0) {
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|O:JitFunction", const_cast<char**>(keywords), &open, &plan) == 0) {
     return nullptr;
   }
   auto launcher = std::make_unique<Launcher>();
   launcher->any.name = PyUnicode_InternFromString("item");
-  launcher->cold = Py_NewRef(cold);
+  launcher->open = Py_NewRef(open);
   if (plan != Py_None && !launcher->load_plan(plan)) return nullptr;
   PyObject* self = type->tp_alloc(type, 0);
   if (self == nullptr) return nullptr;
-  as_function(self)->vectorcall = plan != Py_None ? call_function : call_unplanned;
+  as_function(self)->vectorcall = call_unplanned;
   as_function(self)->launcher = launcher.release();
   return self;
 }
@@ -94,12 +111,18 @@ constexpr char kCacheInfo[] = "cache_info";
 constexpr char kWithOptions[] = "with_options";
 constexpr char kAcceptDrift[] = "accept_drift";
 constexpr char kClear[] = "clear";
-constexpr char kSetName[] = "bind_to_class";
 
 template <const char* Name>
 PyObject* forward(PyObject* self, PyObject* args, PyObject* kwargs) {
-  Ref method(PyObject_GetAttrString(launcher_of(self)->cold, Name));
+  PyObject* cold = opened_cold(self);
+  Ref method(cold != nullptr ? PyObject_GetAttrString(cold, Name) : nullptr);
   return method ? PyObject_Call(method.get(), args, kwargs) : nullptr;
+}
+
+// A class body has bound the function to a name: its first parameter is `self`.
+PyObject* note_method(PyObject* self, PyObject* /*owner_and_name*/) {
+  launcher_of(self)->is_method = true;
+  Py_RETURN_NONE;
 }
 
 PyObject* clear_states(PyObject* self, PyObject* /*unused*/) {
@@ -184,7 +207,7 @@ PyObject* all_states(PyObject* self, PyObject* /*unused*/) {
   return list.release();
 }
 
-PyObject* get_cold(PyObject* self, void* /*unused*/) { return Py_XNewRef(launcher_of(self)->cold); }
+PyObject* get_cold(PyObject* self, void* /*unused*/) { return Py_XNewRef(opened_cold(self)); }
 PyObject* get_plan(PyObject* self, void* /*unused*/) {
   Launcher* launcher = planned_launcher(self);
   return launcher != nullptr ? Py_NewRef(launcher->plan_object) : nullptr;
@@ -213,7 +236,7 @@ PyMethodDef methods[] = {
     {kCacheInfo, method(forward<kCacheInfo>), kPacked, "Return the cumulative counters."},
     {kWithOptions, method(forward<kWithOptions>), kPacked, "Return a view with other options."},
     {kAcceptDrift, method(forward<kAcceptDrift>), kPacked, "Accept the captured values as they are now."},
-    {"__set_name__", method(forward<kSetName>), kPacked, "Note that the function is a method of the class."},
+    {"__set_name__", note_method, METH_VARARGS, "Note that the function is a method."},
     {kClear, method(clear_all), kPacked, "Forget call states and baselines of this process."},
     {"_bind", method(bound_arguments), kFast, "Return the bound arguments, defaults filled in."},
     {"_key_words", method(key_words), kFast, "Return the key words of a call."},
@@ -236,7 +259,7 @@ PyMemberDef members[] = {
 
 PyGetSetDef getters[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
-    {"cold", get_cold, nullptr, "The Python object that compiles and explains.", nullptr},
+    {"cold", get_cold, nullptr, "The Python object that compiles and explains, made at the first use.", nullptr},
     {"plan", get_plan, nullptr, "The SignaturePlan.", nullptr},
     {"memory_hits", get_hits, nullptr, "Calls answered from memory so far.", nullptr},
     {"verify_keys", get_verify, set_verify, "Whether each call passes its words to cold.verify_key.", nullptr},

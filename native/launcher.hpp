@@ -30,10 +30,12 @@ struct Launcher {
   // Keyed by class; the classes are held by `interned`.
   std::unordered_map<PyObject*, std::unique_ptr<ClassPlan>> classes;
   std::unordered_map<PyObject*, std::unique_ptr<ClassPlan>> objects;
-  PyObject* cold = nullptr;         // owned
+  PyObject* open = nullptr;         // owned: open(dispatcher, is_method) makes `cold`
+  PyObject* cold = nullptr;         // owned; NULL before the first use
   PyObject* plan_object = nullptr;  // owned: the SignaturePlan; NULL before the first use
   unsigned long long memory_hits = 0;
   char verify_keys = 0;
+  bool is_method = false;  // a class body has bound it
 
   // Takes the plan over; false with an exception set, and then there is none.
   bool load_plan(PyObject* source) {

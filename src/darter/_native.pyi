@@ -145,10 +145,10 @@ def cuda_driver_version(driver: str | None = None, /) -> int: ...
 class JitFunction:
     """A launcher: a call binds, reads and keys its arguments, finds the call state, checks its guards and runs it.
 
-    ``cold`` is asked for everything that is not warm::
+    ``open(dispatcher, is_method)`` makes the cold object at the first use; ``is_method`` says that a class body has
+    bound the function to a name.  The cold object is asked for everything that is not warm::
 
         plan() -> SignaturePlan                                at the first use, unless it was given
-        bind_to_class(owner, name)                             when a class body binds the function to a name
         miss(arguments: tuple, words: tuple[int, ...], stream: int) -> CallState
                                                                bound arguments in signature order; raises, or compiles
         constexpr_words(value, name: str) -> tuple[int, ...]   for values that the native encoder does not know
@@ -165,7 +165,7 @@ class JitFunction:
     __wrapped__: Callable[..., Any]
     __name__: str
     __qualname__: str
-    def __new__(cls, cold: object, plan: SignaturePlan | None = None) -> JitFunction: ...
+    def __new__(cls, open: Callable[[JitFunction, bool], object], plan: SignaturePlan | None = None) -> JitFunction: ...
     def __call__(self, *args: Any, **kwargs: Any) -> None: ...
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> JitFunction: ...

@@ -56,7 +56,7 @@ def functions(draw: st.DrawFn) -> Callable[..., Any]:
 )
 def test_binder_is_inspects(function: Callable[..., Any], args: tuple[int, ...], kwargs: dict[str, int]) -> None:
     plan = plan_signature(function, owner=False)
-    native = JitFunction(None, plan)
+    native = JitFunction(lambda dispatcher, is_method: None, plan)
     try:
         expected = inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
@@ -94,4 +94,6 @@ def test_every_good_call_is_bound(function: Callable[..., Any], data: st.DataObj
     shuffled = dict(data.draw(st.permutations(list(kwargs.items()))))
     plan = plan_signature(function, owner=False)
     assert bind(plan, args, shuffled) == tuple(expected.arguments.values())
-    assert JitFunction(None, plan)._bind(*args, **shuffled) == tuple(expected.arguments.values())
+    assert JitFunction(lambda dispatcher, is_method: None, plan)._bind(*args, **shuffled) == tuple(
+        expected.arguments.values()
+    )

@@ -47,7 +47,7 @@ class Twin:
     def __init__(self, function: Callable[..., Any], owner: bool = False) -> None:
         self.plan = plan_signature(function, owner)
         cold = Cold()
-        self.native = _native.JitFunction(cold, self.plan)
+        self.native = _native.JitFunction(lambda dispatcher, is_method: cold, self.plan)
         cold.function = self.native
 
     def agree(self, *args: Any, **kwargs: Any) -> None:

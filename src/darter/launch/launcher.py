@@ -41,7 +41,10 @@ class Counts:
 
 
 class Launcher:
-    """One decorated launcher: its plan, its variants, its counts."""
+    """One decorated launcher: its plan, its variants, its counts.
+
+    ``dispatcher`` is the native half, which calls this object; ``is_method`` says that the first parameter is ``self``.
+    """
 
     __slots__ = (
         "_builder",
@@ -56,11 +59,19 @@ class Launcher:
         "options",
     )
 
-    def __init__(self, function: types.FunctionType, options: JitOptions, builder: Builder) -> None:
+    def __init__(
+        self,
+        function: types.FunctionType,
+        options: JitOptions,
+        builder: Builder,
+        dispatcher: JitFunction,
+        is_method: bool,
+    ) -> None:
         self.function = function
         self.options = options
         self._builder = builder
-        self._is_method = False
+        self._dispatcher = dispatcher
+        self._is_method = is_method
         self._plan: SignaturePlan | None = None
         self._variants = Variants()
         self._counts = Counts()
@@ -68,15 +79,6 @@ class Launcher:
         self._has_warned = False
 
     # -- what the dispatcher calls ------------------------------------------------------------------------------------
-
-    def attach(self, dispatcher: JitFunction) -> JitFunction:
-        """Take the native half that calls this object, and return it."""
-        self._dispatcher: JitFunction = dispatcher
-        return dispatcher
-
-    def bind_to_class(self, owner: type, name: str) -> None:
-        """Note that the function is a method: its first parameter is ``self``."""
-        self._is_method = True
 
     def plan(self) -> SignaturePlan:
         """Return the parameter plan, made at the first use: annotations may name what is defined later."""
@@ -162,9 +164,14 @@ class Launcher:
 
     def with_options(self, **options: Any) -> JitFunction:
         """Return a view of the launcher with other options; this one stays as it is."""
-        view = Launcher(self.function, jit_options(self.options, options), self._builder)
-        view._is_method = self._is_method
-        return jit_function(view)
+        resolved = jit_options(self.options, options)
+
+        def open_view(dispatcher: JitFunction, is_method: bool) -> Launcher:
+            return Launcher(self.function, resolved, self._builder, dispatcher, is_method or self._is_method)
+
+        view = JitFunction(open_view)
+        functools.update_wrapper(view, self.function)
+        return view
 
     def clear(self) -> None:
         """Forget call states and what they were built under; entries on disk stay."""
@@ -226,13 +233,6 @@ class Launcher:
             warnings.warn(
                 explain.variants_message(self.plan().name, self._variants, VARIANT_LIMIT), VariantsWarning, stacklevel=4
             )
-
-
-def jit_function(launcher: Launcher) -> JitFunction:
-    """Return the callable of a launcher: its native dispatcher, named like the function."""
-    made = launcher.attach(JitFunction(launcher))
-    functools.update_wrapper(made, launcher.function)
-    return made
 
 
 def _hex(words: Sequence[int]) -> str:

@@ -7,10 +7,12 @@ by name, so their order in the class says nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from darter.errors import ArgumentTypeError, ArgumentValueError
-from darter.signature.reader import read_tensor
+
+if TYPE_CHECKING:
+    from darter.signature.view import TensorView
 
 MAX_LAYOUT_RANK = 32
 """Ranks that the two 32-bit masks of a layout hold."""
@@ -106,7 +108,7 @@ class TensorArgument:
         return TensorArgument(self.source, self.shape_mask, mask, self.shape_divisors, divisors)
 
     def _layout(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        view = read_tensor("t", self.source)
+        view = _view(self.source)
         return view.shape, view.strides
 
     def _static(self, mask: int) -> tuple[int, ...]:
@@ -140,8 +142,15 @@ def from_dlpack(t: Any) -> TensorArgument:
     """
     if isinstance(t, TensorArgument):
         return t
-    rank = len(read_tensor("t", t).shape)
+    rank = len(_view(t).shape)
     if rank > MAX_LAYOUT_RANK:
         raise ArgumentValueError(f"argument 't': rank {rank}; a static layout has at most {MAX_LAYOUT_RANK} axes.")
     every_axis = (1 << rank) - 1
     return TensorArgument(t, every_axis, every_axis, (1,) * rank, (1,) * rank)
+
+
+def _view(t: Any) -> TensorView:
+    # Here and not above: `import darter` needs no reader of arrays.
+    from darter.signature.reader import read_tensor
+
+    return read_tensor("t", t)

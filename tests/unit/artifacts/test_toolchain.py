@@ -55,6 +55,7 @@ def test_every_folder_of_the_package_is_sorted_into_generating_or_not() -> None:
         "errors.py",
         "config.py",
         "kernel.py",
+        "pipeline.py",
         "__init__.py",
         "__main__.py",
         "_version.py",

@@ -42,9 +42,6 @@ class NoopCold:
         self.during_miss: Callable[[], None] | None = None
         self.function: _native.JitFunction
 
-    def bind_to_class(self, owner: type, name: str) -> None:
-        self.owner = owner
-
     def miss(self, arguments: tuple[Any, ...], words: tuple[int, ...], stream: int) -> _native.CallState:
         if self.during_miss is not None:
             self.during_miss()
@@ -82,5 +79,5 @@ def noop(function: Callable[..., Any], written: Sequence[int] = (), owner: bool 
     """Return a launcher with the signature of ``function``; ``written`` are the parameters that it stores to."""
     plan = plan_signature(function, owner=owner)
     cold = NoopCold(plan, written)
-    cold.function = _native.JitFunction(cold, plan)
+    cold.function = _native.JitFunction(lambda dispatcher, is_method: cold, plan)
     return cold.function

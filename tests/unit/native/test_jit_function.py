@@ -147,7 +147,9 @@ def test_miss_must_return_a_call_state() -> None:
         def miss(self, arguments: tuple[Any, ...], words: tuple[int, ...], stream: int) -> int:
             return 3
 
-    function = _native.JitFunction(Cold(), SignaturePlan("f", (ParamPlan("x", ParamKind.ANY),)))
+    function = _native.JitFunction(
+        lambda dispatcher, is_method: Cold(), SignaturePlan("f", (ParamPlan("x", ParamKind.ANY),))
+    )
     with pytest.raises(TypeError, match="CallState"):
         function(1)
 
@@ -159,3 +161,40 @@ def test_verify_keys_passes_the_words_of_each_call() -> None:
     function(1)
     assert function.verify_keys is True
     assert function.cold.verified == [function._key_words(1)] * 3
+
+
+def test_the_cold_side_is_opened_at_the_first_use_and_told_of_methods() -> None:
+    opened: list[tuple[_native.JitFunction, bool]] = []
+
+    def open_cold(dispatcher: _native.JitFunction, is_method: bool) -> Any:
+        opened.append((dispatcher, is_method))
+        return noop(lambda x: None).cold
+
+    plain = _native.JitFunction(open_cold)
+
+    class Holder:
+        method = _native.JitFunction(open_cold)
+
+    assert opened == []
+    plain.cache_info()
+    plain.cache_info()
+    Holder.method.cache_info()
+    assert opened == [(plain, False), (Holder.method, True)]
+
+
+def test_a_cold_side_that_cannot_be_opened_is_asked_again() -> None:
+    answers = iter([ZeroDivisionError(), noop(lambda x: None).cold])
+
+    def open_cold(dispatcher: _native.JitFunction, is_method: bool) -> Any:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    function = _native.JitFunction(open_cold, SignaturePlan("f", (ParamPlan("x", ParamKind.ANY),)))
+    with pytest.raises(ZeroDivisionError):
+        function(1)
+    function(1)
+    assert function.memory_hits == 0
+    function(1)
+    assert function.memory_hits == 1

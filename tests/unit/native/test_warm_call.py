@@ -179,7 +179,7 @@ def test_a_state_of_another_slot_count_is_refused() -> None:
 
     plan = noop(lambda x: None).plan
     with pytest.raises(SystemError, match="7 argument slots and was given 1"):
-        _native.JitFunction(Cold(), plan)(1)
+        _native.JitFunction(lambda dispatcher, is_method: Cold(), plan)(1)
 
 
 def test_more_words_and_slots_than_fit_the_stack() -> None:

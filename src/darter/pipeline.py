@@ -1,0 +1,205 @@
+"""The stages behind a miss, wired here and nowhere else: key, store, front end, code generation, loading, guards."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from darter import _native
+from darter.artifacts.key import KeyRecord, key_record
+from darter.artifacts.sites import sites_of
+from darter.artifacts.store import Build, local_store
+from darter.artifacts.toolchain import toolchain_digest
+from darter.backends import Loaded
+from darter.backends.registry import backend_for, refuse_capture
+from darter.capture.baseline import install
+from darter.capture.fingerprint import code_fingerprint
+from darter.capture.record import CaptureRecord
+from darter.capture.recorder import Recorder
+from darter.capture.resolve import resolve
+from darter.config import Config, resolve_steering, steering_variables
+from darter.errors import CaptureRaceError
+from darter.ir.encoding import encode
+from darter.ir.options import KernelOptions
+from darter.lang.kernel_function import KernelFunction
+from darter.launch.dump import dump_stages
+from darter.launch.launcher import Launcher
+from darter.launch.modules import Builds, Modules
+from darter.launch.options import JitOptions
+from darter.launch.request import BuildRequest, Built
+from darter.launch.sites import Sites
+from darter.signature.descriptor import ConstexprFacts, Descriptor, JitArgumentFacts, ObjectFacts, StructFacts
+from darter.signature.keyrecord import canonical
+from darter.source import source_of
+
+RACES = 8
+"""Builds that are thrown away, because captured values kept changing meanwhile, before the call gives up."""
+
+
+def launcher(
+    function: types.FunctionType, options: JitOptions, dispatcher: _native.JitFunction, is_method: bool
+) -> Launcher:
+    """Return the cold side of a launcher whose native half is ``dispatcher``."""
+    return Launcher(function, options, _pipeline, dispatcher, is_method)
+
+
+class _Pipeline:
+    """The stages behind a miss, and what this process keeps of them."""
+
+    def __init__(self) -> None:
+        self._builds = Builds()
+        self._modules: Modules[Loaded] = Modules()
+        self._keys: dict[types.CodeType, set[bytes]] = {}
+        self._lock = threading.Lock()
+
+    def build(self, request: BuildRequest, stream: int) -> Built:
+        """Return a ready launch, from memory, from disk or from the front end, for a stream that is not captured.
+
+        A build whose captured values changed meanwhile is thrown away and made again.
+        """
+        if request.device.backend == "cuda":
+            refuse_capture(request.device, stream, request.plan.name)
+        for _ in range(RACES - 1):
+            try:
+                return self._build(request)
+            except CaptureRaceError:
+                continue
+        return self._build(request)
+
+    def on_disk(self, request: BuildRequest) -> bool:
+        """Return whether :meth:`build` would be spared the front end."""
+        key = _key(request, _resolved(request))
+        accept = _acceptance(request)
+        return self._builds.find(key.data, accept) is not None or local_store().lookup(key, accept) is not None
+
+    def forget(self, function: types.FunctionType) -> None:
+        """Drop what this process keeps of the function's builds; entries on disk stay."""
+        with self._lock:
+            keys = self._keys.pop(function.__code__, set())
+        self._builds.forget(keys)
+
+    def _build(self, request: BuildRequest) -> Built:
+        stage = _resolved(request)
+        key = _key(request, stage)
+        accept = _acceptance(request)
+        origin = "memory"
+        found = self._builds.find(key.data, accept)
+        if found is None:
+            compiled = False
+
+            def make() -> Build:
+                nonlocal compiled
+                compiled = True
+                return _compile(request, stage)
+
+            found = local_store().obtain(key, accept, make)
+            origin = "compile" if compiled else "disk" if found.from_disk else "memory"
+            self._keep(request.function, key, found)
+        return self._load(request, stage, found, origin)
+
+    def _keep(self, function: types.FunctionType, key: KeyRecord, build: Build) -> None:
+        with self._lock:
+            self._keys.setdefault(function.__code__, set()).add(key.data)
+        self._builds.add(key.data, build)
+
+    def _load(self, request: BuildRequest, stage: _Stage, build: Build, origin: Any) -> Built:
+        artifact = build.artifact
+        loaded = self._modules.obtain(
+            artifact, str(request.device), lambda: stage.backend.load(artifact, request.device)
+        )
+        guards = install(
+            CaptureRecord.from_bytes(build.manifest),
+            request.function,
+            request.owner,
+            _argument_roots(request.descriptors),
+            stage.variables,
+        )
+        state = _native.CallState(
+            encode(artifact.program),
+            loaded.kernels,
+            loaded,
+            guards,
+            artifact.written,
+            Sites(request.function, artifact.functions, sites_of(artifact)).error,
+        )
+        return Built(state, guards, origin)
+
+
+_pipeline = _Pipeline()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Stage:
+    """What the environment and the device resolve to for one build."""
+
+    variables: dict[str, str | None]
+    backend: Any
+    target: Any
+    options: KernelOptions
+
+
+def _resolved(request: BuildRequest) -> _Stage:
+    variables = steering_variables()
+    steering = resolve_steering(variables)
+    backend = backend_for(request.device, steering.interpret)
+    options = dataclasses.replace(request.options, bounds_check=request.options.bounds_check or steering.bounds_check)
+    return _Stage(variables, backend, backend.target(request.device, steering.arch), options)
+
+
+def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
+    function = request.function
+    return key_record(
+        function=f"{function.__module__}.{function.__qualname__}",
+        source=source_of(function).digest_text,
+        owner=None if request.owner is None else f"{request.owner.__module__}.{request.owner.__qualname__}",
+        descriptors=tuple((name, canonical(d, code_fingerprint)) for name, d in request.descriptors.items()),
+        options=dataclasses.astuple(stage.options),
+        environment={},
+        target=stage.target,
+        toolchain=toolchain_digest(),
+    )
+
+
+def _acceptance(request: BuildRequest) -> Callable[[bytes], bool]:
+    roots = _argument_roots(request.descriptors)
+
+    def accept(manifest: bytes) -> bool:
+        return not resolve(CaptureRecord.from_bytes(manifest), request.function, request.owner, roots)
+
+    return accept
+
+
+def _compile(request: BuildRequest, stage: _Stage) -> Build:
+    # Here and not above: a launch from disk needs neither the front end nor LLVM.
+    from darter.frontend.trace import trace
+    from darter.ir.verify import verify
+
+    recorder = Recorder(request.function, request.owner, _argument_roots(request.descriptors))
+    module = trace(
+        request.function,
+        request.plan,
+        request.descriptors,
+        stage.target,
+        stage.options,
+        recorder,
+        owner_class=request.owner,
+    )
+    dump_stages(Config.from_environment(), module, stage.target, stage.backend.readable)
+    verify(module, Sites(request.function, module.functions, ()).describe)
+    artifact = stage.backend.compile(module, stage.target)
+    return Build(recorder.finish().to_bytes(), artifact)
+
+
+def _argument_roots(descriptors: Mapping[str, Descriptor]) -> dict[str, object]:
+    """Return what captured paths may begin with beside the launcher: classes of objects, compile-time functions."""
+    roots: dict[str, object] = {}
+    for name, descriptor in descriptors.items():
+        match descriptor:
+            case StructFacts(cls=cls) | ObjectFacts(cls=cls) | JitArgumentFacts(cls=cls) if cls is not tuple:
+                roots[name] = cls
+            case ConstexprFacts(value=type() | types.FunctionType() | KernelFunction() as code):
+                roots[name] = code
+    return roots
