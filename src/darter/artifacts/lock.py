@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
 
 _POLL_S = 0.02
+ANNOUNCED_AFTER_S = 3.0
+"""A wait that takes longer is told about on stderr, so that a start-up that stands still can be read."""
 
 
 class CompileLocks:
@@ -42,15 +45,28 @@ def _locked(path: str, timeout_s: float) -> Iterator[bool]:
     from filelock import FileLock, Timeout
 
     # No soft fallback: a marker file outlives the process that made it, and everybody would wait for the dead.
-    lock = FileLock(path, timeout=timeout_s, poll_interval=_POLL_S, fallback_to_soft=False, preserve_lock_file=True)
+    lock = FileLock(path, poll_interval=_POLL_S, fallback_to_soft=False, preserve_lock_file=True)
+    held = False
     try:
-        lock.acquire()
-        held = True
-    except (Timeout, OSError, NotImplementedError):
-        held = False
+        for wait_s in _waits(timeout_s):
+            with contextlib.suppress(Timeout):
+                lock.acquire(timeout=wait_s)
+                held = True
+                break
+    except (OSError, NotImplementedError):
+        pass  # a file system without locks: nobody waits
     try:
         yield held
     finally:
         if held:
             with contextlib.suppress(OSError):
                 lock.release()
+
+
+def _waits(timeout_s: float) -> Iterator[float]:
+    """Yield the parts of a wait of ``timeout_s`` seconds, and say between them what is waited for."""
+    yield min(timeout_s, ANNOUNCED_AFTER_S)
+    if timeout_s > ANNOUNCED_AFTER_S:
+        rest_s = timeout_s - ANNOUNCED_AFTER_S
+        sys.stderr.write(f"darter: another process is compiling the same launcher; waiting up to {rest_s:.0f} s more\n")
+        yield rest_s

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from darter.artifacts import lock
 from darter.artifacts.lock import CompileLocks
 
 HOLD = """
@@ -37,6 +38,17 @@ def test_the_wait_for_another_process_is_bounded(tmp_path: Path) -> None:
         process.communicate("\n", timeout=30)
     with CompileLocks(0.05).hold(str(tmp_path / "lock")) as held:
         assert held
+
+
+def test_a_long_wait_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock, "ANNOUNCED_AFTER_S", 0.05)
+    with _holder(tmp_path / "lock") as process:
+        with CompileLocks(0.1).hold(str(tmp_path / "lock")) as held:
+            assert not held
+        process.communicate("\n", timeout=30)
+    assert "another process is compiling" in capsys.readouterr().err
 
 
 def test_a_process_that_dies_gives_the_lock_back(tmp_path: Path) -> None:
