@@ -18,7 +18,7 @@ from darter.lang.kernel_function import KernelFunction
 from darter.signature.annotations import Tensor
 from darter.signature.binder import bind
 from darter.signature.describe import describe
-from darter.signature.descriptor import ConstexprFacts, ObjectFacts
+from darter.signature.descriptor import ConstexprFacts, ObjectFacts, PointerFacts
 from darter.signature.planner import plan_signature
 from darter.target import Target
 
@@ -96,6 +96,8 @@ def asserting_launcher(kernel: KernelFunction) -> Any:
 def _slots(value: Any, facts: Any = None) -> list[Any]:
     if isinstance(facts, (ConstexprFacts, ObjectFacts)):
         return []
+    if isinstance(facts, PointerFacts):
+        return [value.ctypes.data if isinstance(value, np.ndarray) else value]
     if isinstance(value, np.ndarray):
         strides = [s // value.itemsize for s in value.strides]
         return [value.ctypes.data, *value.shape, *strides]
