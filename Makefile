@@ -53,7 +53,7 @@ test-sanitize:
 	    DARTER_SANITIZED=1 .venv-sanitize/bin/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.test
-	DARTER_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) tests/property $(PYTEST_ARGS)
+	DARTER_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) tests/property tests/examples $(PYTEST_ARGS)
 
 bench-instructions: $(VENV)/.test
 	$(BIN)/python -m benchmarks.instructions $(BENCH_ARGS)
