@@ -11,13 +11,13 @@ import threading
 import types
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from darter._native import CallState, CompiledFunction, Guards, JitFunction
 from darter.config import Config, process
 from darter.errors import CaptureDriftError, KeyMismatchError, NotCompiledError, VariantsWarning
 from darter.launch import explain
+from darter.launch.counts import CacheInfo, Counts
 from darter.launch.options import JitOptions, jit_options
 from darter.launch.request import Builder, BuildRequest
 from darter.launch.variants import Variant, Variants
@@ -29,15 +29,6 @@ from darter.signature.words import constexpr_words, key_words
 
 VARIANT_LIMIT = 64
 """Variants of one launcher above which it warns, once."""
-
-
-@dataclass(slots=True)
-class Counts:
-    """Cumulative counts of one launcher; nothing resets them."""
-
-    compiles: int = 0
-    disk_hits: int = 0
-    shared_hits: int = 0
 
 
 class Launcher:
@@ -152,15 +143,9 @@ class Launcher:
         outcome = "disk hit" if self._builder.on_disk(self._request(description)) else "compile"
         return explain.report(outcome, explain.nearest(self._variants, description.descriptors))
 
-    def cache_info(self) -> dict[str, int]:
-        """Return cumulative counts: ``compiles`` (front-end runs), ``disk_hits``, ``memory_hits``; and ``variants``."""
-        counts = self._counts
-        return {
-            "compiles": counts.compiles,
-            "disk_hits": counts.disk_hits,
-            "memory_hits": self._dispatcher.memory_hits + counts.shared_hits,
-            "variants": len(self._variants),
-        }
+    def cache_info(self) -> CacheInfo:
+        """Return what the launcher's calls have cost so far."""
+        return self._counts.info(self._dispatcher.memory_hits, len(self._variants))
 
     def with_options(self, **options: Any) -> JitFunction:
         """Return a view of the launcher with other options; this one stays as it is."""
