@@ -1,6 +1,7 @@
 #include "jit_function.hpp"
 
 #include "launch.hpp"
+#include "part_times.hpp"
 #include "reader.hpp"
 #include "structmember.h"
 
@@ -243,6 +244,7 @@ PyMethodDef methods[] = {
     {"_slots", method(argument_slots), kFast, "Return the argument slots of a call."},
     {"_prepare", method(prepared_state), kFast,
      "Return the CallState of a call, made where it must be; launch nothing."},
+    {"_time_parts", method(time_parts), kFast, "Return nanoseconds of each step of a warm call; for benchmarks."},
     {"_compile", compiled, METH_VARARGS, "_compile(cold, args, kwargs): return a CompiledFunction."},
     {"_intern", intern_object, METH_O, "Return the small number of an object in this function's keys."},
     {"_states", all_states, METH_NOARGS, "Return a list of (key words, call states)."},

@@ -191,6 +191,13 @@ class JitFunction:
     def _prepare(self, *args: Any, **kwargs: Any) -> CallState:
         """Return the call state of a call, through ``cold.miss`` where there is none; launches nothing."""
 
+    def _time_parts(self, repeats: int, /, *args: Any, **kwargs: Any) -> dict[str, float]:
+        """Return nanoseconds of each step of a warm call of a launcher called before, each step ``repeats`` times over.
+
+        ``bind``; ``reading`` of the arguments' values; ``key``: reading, checks, key words and argument slots; ``lookup`` in
+        the table; ``guards``; on the CPU ``program``, which launches.  Each alone in a loop: a lower bound of its part.
+        """
+
     def _compile(self, cold: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledFunction:
         """Return the call's state, frozen.
 
