@@ -1,1 +1,1 @@
-"""A serving window's launcher calls, replayed anywhere: what the host spends, and which of two checkouts spends less."""
+"""A serving window's launcher calls, replayed: what the host spends, and which of two checkouts spends less."""

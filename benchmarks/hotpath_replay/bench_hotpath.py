@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> list[Row]:
     cuda = options.backend == "cuda"
     rows: list[Row] = []
     for library in options.arguments or (["torch"] if cuda else ["numpy"]):
-        prefix = f"replay/{options.backend}/{library}/{options.bodies}"
+        prefix = prefix_of(options, library)
         given = replay(options.backend, library, options.bodies)
         found = candidates(given)
         repeats = 1 if cuda or options.bodies == "real" else CPU_REPEATS
@@ -50,6 +50,11 @@ def run(options: argparse.Namespace) -> list[Row]:
         if cuda and options.gpu_event_calls:
             rows += gpu_event_rows(prefix, given, options.gpu_event_calls)
     return rows
+
+
+def prefix_of(options: argparse.Namespace, library: str) -> str:
+    """Return what the names of a run's rows begin with."""
+    return f"replay/{options.backend}/{library}/{options.bodies}"
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -22,14 +22,19 @@ def available() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def count_batches(command: Sequence[str], environ: Mapping[str, str] | None = None) -> tuple[str, list[int]]:
+def count_batches(
+    command: Sequence[str], environ: Mapping[str, str] | None = None, store: Path | None = None
+) -> tuple[str, list[int]]:
     """Run ``command`` under callgrind; return its standard output and the instructions of each of its batches.
+
+    It finds compiled code in ``store``, if that is given, and else compiles it.
 
     Raises:
         RuntimeError: it failed; the message ends with what it wrote.
     """
     with tempfile.TemporaryDirectory(prefix="darter-instructions-") as folder:
-        fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "DARTER_CACHE_DIR": f"{folder}/store"}
+        directory = f"{folder}/store" if store is None else str(store)
+        fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "DARTER_CACHE_DIR": directory}
         callgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", "--dump-before=getppid"]
         done = subprocess.run(
             [*callgrind, *command],

@@ -1,0 +1,43 @@
+"""Makes the plain and the precompiled calls of every row in batches, for callgrind to count; see ``callgrind.py``.
+
+Prints a JSON list of (row's name, calls in a window) in the order of the batches: one window, then two.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from benchmarks.hotpath_replay.bench_hotpath import parser, prefix_of
+from benchmarks.hotpath_replay.candidates import candidates, replay
+
+WARMUP = 10
+"""Windows before: CPython specialises bytecode after some executions."""
+
+WAYS = ("jit", "compiled")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the batches that ``bench_hotpath.py`` would time with the same arguments."""
+    options = parser().parse_args(arguments)
+    # A collection of garbage inside one batch and not inside the other would be taken for the calls' work.
+    gc.disable()
+    order = []
+    for library in options.arguments or ["numpy"]:
+        for each in candidates(replay(options.backend, library, options.bodies)):
+            if each.way not in WAYS:
+                continue
+            each.run(WARMUP)
+            for windows in (1, 2):
+                os.getppid()
+                each.run(windows)
+                os.getppid()
+            order.append([f"{prefix_of(options, library)}/{each.row}/{each.way}", each.calls])
+    sys.stdout.write(json.dumps(order) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
