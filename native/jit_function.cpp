@@ -108,6 +108,7 @@ PyObject* repr_function(PyObject* self) {
 
 constexpr char kWarm[] = "warm";
 constexpr char kExplain[] = "explain";
+constexpr char kCacheKey[] = "cache_key";
 constexpr char kCacheInfo[] = "cache_info";
 constexpr char kWithOptions[] = "with_options";
 constexpr char kAcceptDrift[] = "accept_drift";
@@ -234,6 +235,7 @@ constexpr int kFast = METH_FASTCALL | METH_KEYWORDS;
 PyMethodDef methods[] = {
     {kWarm, method(forward<kWarm>), kPacked, "Compile and load for these arguments; launch nothing."},
     {kExplain, method(forward<kExplain>), kPacked, "Say what a call with these arguments would do, and why."},
+    {kCacheKey, method(forward<kCacheKey>), kPacked, "Return the primary key of a call, in hexadecimal."},
     {kCacheInfo, method(forward<kCacheInfo>), kPacked, "Return the cumulative counters."},
     {kWithOptions, method(forward<kWithOptions>), kPacked, "Return a view with other options."},
     {kAcceptDrift, method(forward<kAcceptDrift>), kPacked, "Accept the captured values as they are now."},

@@ -153,7 +153,7 @@ class JitFunction:
                                                                bound arguments in signature order; raises, or compiles
         constexpr_words(value, name: str) -> tuple[int, ...]   for values that the native encoder does not know
         verify_key(arguments: tuple, words: tuple[int, ...])   only while ``verify_keys`` is set
-        warm, explain, cache_info, clear, with_options, accept_drift
+        warm, explain, cache_key, cache_info, clear, with_options, accept_drift
 
     It has a ``__dict__`` (``functools.update_wrapper`` serves), can be weakly referenced, and binds like a method.
     """
@@ -173,6 +173,7 @@ class JitFunction:
     def __get__(self, instance: object, owner: type | None = None) -> BoundFunction: ...
     def warm(self, *args: Any, **kwargs: Any) -> Any: ...
     def explain(self, *args: Any, **kwargs: Any) -> Any: ...
+    def cache_key(self, *args: Any, **kwargs: Any) -> str: ...
     def cache_info(self) -> Any: ...
     def clear(self) -> Any:
         """Forget the call states, then ``cold.clear()``."""

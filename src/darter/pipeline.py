@@ -69,6 +69,10 @@ class _Pipeline:
                 continue
         return self._build(request)
 
+    def key(self, request: BuildRequest) -> str:
+        """Return the primary key in hexadecimal."""
+        return _key(request, _resolved(request)).digest
+
     def on_disk(self, request: BuildRequest) -> bool:
         """Return whether :meth:`build` would be spared the front end."""
         key = _key(request, _resolved(request))

@@ -90,6 +90,19 @@ def test_B10_C13_options_are_keyed_and_belong_to_their_view() -> None:
     assert scale.with_options(max_registers=32).explain(x, o) == "compile"
 
 
+def test_B03_C04_the_key_of_a_call_can_be_asked_for() -> None:
+    scale, again = make_scale(), make_scale()
+    x, o = arrays()
+    key = scale.cache_key(x, o)
+    assert len(key) == 64
+    assert again.cache_key(x=x, o=o) == key
+    others = {scale.cache_key(x, o, F=factor) for factor in (2, 2.0, 4.0, True)}
+    assert len(others) == 4
+    assert key in others
+    assert scale.with_options(fast_math=True).cache_key(x, o) != key
+    assert scale.cache_info()["compiles"] == 0
+
+
 @pytest.mark.parametrize("shape", [(128, 0), (0, 128), (1, 1024), (1, 1), (3, 1)])
 def test_B17_empty_and_single_axes_are_served(shape: tuple[int, int]) -> None:
     x, o = np.ones(shape, np.float32), np.zeros(shape, np.float32)

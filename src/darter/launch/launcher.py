@@ -143,6 +143,14 @@ class Launcher:
         outcome = "disk hit" if self._builder.on_disk(self._request(description)) else "compile"
         return explain.report(outcome, explain.nearest(self._variants, description.descriptors))
 
+    def cache_key(self, *args: Any, **kwargs: Any) -> str:
+        """Return the primary key of a call: 64 hexadecimal digits, the same in every process and on every machine.
+
+        It covers everything but captured values: the code, descriptors, compile-time values, options, target,
+        toolchain.  For caches that a program keeps of its own.
+        """
+        return self._builder.key(self._request(describe(self.plan(), self._dispatcher._bind(*args, **kwargs))))
+
     def cache_info(self) -> CacheInfo:
         """Return what the launcher's calls have cost so far."""
         return self._counts.info(self._dispatcher.memory_hits, len(self._variants))

@@ -51,6 +51,9 @@ class Builder(Protocol):
         ``stream`` is the handle of the stream that it will run on; raises ``StreamCaptureError`` if that is captured.
         """
 
+    def key(self, request: BuildRequest) -> str:
+        """Return the primary key in hexadecimal."""
+
     def on_disk(self, request: BuildRequest) -> bool:
         """Return whether :meth:`build` would be spared the front end; loads, compiles and counts nothing."""
 
