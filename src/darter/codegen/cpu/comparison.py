@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from darter.codegen.common import numbers
+from darter.codegen.common import numbers, operations
 from darter.codegen.common.lanes import Lanes
 from darter.codegen.common.types import register_type
 from darter.codegen.cpu.context import Context
@@ -33,17 +33,12 @@ def emit_compare(context: Context, node: ir.Compare) -> None:
 
 
 def _compare(context: Context, node: ir.Compare) -> None:
-    dtype, element, name = node.lhs.dtype, register_type(node.lhs.type), node.op.value
+    dtype = node.lhs.dtype
 
     def make(lanes: Lanes, a: str, b: str) -> str:
         if dtype.is_float8:
-            wide = [numbers.widen(lanes, dtype, side, context.has("f16c")) for side in (a, b)]
-            return lanes.compare("une" if name == "ne" else "o" + name, "float", *wide)
-        if dtype.is_float:
-            return lanes.compare("une" if name == "ne" else "o" + name, element, a, b)
-        if name in ("eq", "ne"):
-            return lanes.compare(name, element, a, b)
-        return lanes.compare(("s" if dtype.is_signed else "u") + name, element, a, b)
+            a, b = (numbers.widen(lanes, dtype, side, context.has("f16c")) for side in (a, b))
+        return operations.compare(lanes, node.op, dtype, a, b)
 
     context.compute(node.result, (node.lhs, node.rhs), make)
 
