@@ -7,7 +7,7 @@ from typing import Any
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.branches import branch
-from darter.frontend.promotion import static_value, strong
+from darter.frontend.promotion import as_value, static_value, strong
 from darter.frontend.static_python import check_mutable, item, key_of
 from darter.frontend.tensors import Address, address, moved, pointer, raw_extent
 from darter.frontend.tracer import Tracer, zero
@@ -137,8 +137,7 @@ def stored_value(t: Tracer, value: Any, dtype: ScalarType) -> Value:
         if value.value.type is dtype:
             return value.value
         if value.weak and (dtype.is_float or not value.dtype.is_float):
-            t.adoptions += 1
-            return t.cast(value.value, dtype)
+            return as_value(t, value, dtype)
         t.fail(
             KernelTypeError,
             f"{kind_of(value)} is stored to memory of {dtype.name}",

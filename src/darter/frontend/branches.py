@@ -66,6 +66,7 @@ class Merge:
     t: Tracer
     then: Path
     orelse: Path
+    condition: Value
     results: list[Value] = field(default_factory=list)
     then_yields: list[Value] = field(default_factory=list)
     else_yields: list[Value] = field(default_factory=list)
@@ -94,7 +95,10 @@ class Merge:
             return a
         if isinstance(a, DeviceValue) and isinstance(b, DeviceValue) and a.value is b.value:
             return a
-        return self.yielded(self.in_then(a, joined), self.in_else(b, joined), joined)
+        merged = self.yielded(self.in_then(a, joined), self.in_else(b, joined), joined)
+        if joined.weak and not isinstance(a, DeviceValue) and not isinstance(b, DeviceValue):
+            merged.weak, merged.choice = True, (self.condition, a, b)
+        return merged
 
     def yielded(self, a: Value, b: Value, joined: LeafType) -> Any:
         """Add a result that is ``a`` or ``b``."""
@@ -156,7 +160,7 @@ def branch(
     frame.locals = entry
     if exited:
         second.dead = exited
-    merge = Merge(t, first, second)
+    merge = Merge(t, first, second, condition)
     outcome = _merge_outcome(merge, first, second)
     _merge_locals(merge, first, second, entry, condition)
     arrays = _merge_arrays(merge)

@@ -7,7 +7,7 @@ from typing import Any
 
 from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError
-from darter.frontend.promotion import divisor_of, strong
+from darter.frontend.promotion import chosen, divisor_of, strong
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, kind_of
 from darter.ir.nodes import (
@@ -24,6 +24,8 @@ def convert(t: Tracer, value: Any, dtype: ScalarType) -> DeviceValue:
             return value
         if value.weak and value.dtype is not dtype:
             t.adoptions += 1
+        if value.choice is not None:
+            return DeviceValue(chosen(t, value, _cast_constant, dtype))
         result = Value(dtype, value.value.hint)
         t.emit(Cast(result, value.value))
         keeps = dtype.is_integer and value.dtype.is_integer
@@ -31,6 +33,10 @@ def convert(t: Tracer, value: Any, dtype: ScalarType) -> DeviceValue:
     if not isinstance(value, (int, float)):
         t.fail(KernelTypeError, f"dt.{dtype.__name__}(...) casts a number", found=kind_of(value))
     return DeviceValue(t.const(dtype, static_cast(value, dtype)), multiple=divisor_of(value))
+
+
+def _cast_constant(t: Tracer, value: int | float, dtype: ScalarType) -> Value:
+    return t.const(dtype, static_cast(value, dtype))
 
 
 def _power_of_two(multiple: int) -> int:

@@ -7,15 +7,14 @@ meets an integer makes Float32.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from darter.dtypes import ALL, BFloat16, Bool, Float16, Float32, Int32, Int64, Kind, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, kind_of
-from darter.ir.nodes import (
-    Value,
-)
+from darter.ir.nodes import Select, Value
 
 
 def is_number(value: Any) -> bool:
@@ -130,11 +129,22 @@ def runtime(t: Tracer, number: Any) -> DeviceValue:
 
 def as_value(t: Tracer, number: Any, dtype: ScalarType) -> Value:
     """Return a number as an IR value of ``dtype``, converted as operands are."""
-    if isinstance(number, DeviceValue):
-        if number.weak and number.value.type is not dtype:
-            t.adoptions += 1
-        return t.cast(number.value, dtype)
-    return static_value(t, number, dtype)
+    if not isinstance(number, DeviceValue):
+        return static_value(t, number, dtype)
+    if number.value.type is dtype:
+        return number.value
+    if number.weak:
+        t.adoptions += 1
+    return t.cast(number.value, dtype) if number.choice is None else chosen(t, number, static_value, dtype)
+
+
+def chosen(t: Tracer, number: DeviceValue, constant: Callable[..., Value], dtype: ScalarType) -> Value:
+    """Return the Python number that a condition chose, as ``constant`` makes one of ``dtype``: no digit is lost."""
+    assert number.choice is not None
+    condition, a, b = number.choice
+    result = Value(dtype, number.value.hint)
+    t.emit(Select(result, condition, constant(t, a, dtype), constant(t, b, dtype)))
+    return result
 
 
 def common_type(t: Tracer, a: Any, b: Any, symbol: str) -> ScalarType:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from darter.dtypes import Bool, Float32, Int64, ScalarType
-from darter.frontend.promotion import static_value
+from darter.frontend.promotion import as_value
 from darter.frontend.tracer import Tracer, zero
 from darter.frontend.values import DeviceValue, KernelList, PointerValue, StructValue, kind_of
 from darter.ir.nodes import PointerType, Value
@@ -130,9 +130,7 @@ def leaf_value(t: Tracer, leaf: Any, type: ScalarType | PointerType) -> Value:
     """Return a leaf as a value of the joined type, converting it where code is appended."""
     if isinstance(leaf, PointerValue):
         return leaf.value
-    if isinstance(leaf, DeviceValue):
-        return t.cast(leaf.value, type)  # type: ignore[arg-type]
-    return static_value(t, leaf, type)  # type: ignore[arg-type]
+    return as_value(t, leaf, type)  # type: ignore[arg-type]
 
 
 def placeholder(t: Tracer, type: ScalarType | PointerType) -> Value | None:

@@ -22,16 +22,20 @@ if TYPE_CHECKING:
 class DeviceValue:
     """A scalar known at run time.
 
-    ``weak``: it stands for a Python number that a loop carries and whose type is still being found; like a Python
-    number it takes the type of what it meets.  ``multiple``: an integer known to divide the value (1: nothing known).
+    ``weak``: it stands for a Python number, one that a loop carries and whose type is still being found, or one of two
+    that a condition chose; like a Python number it takes the type of what it meets.  ``choice``: the condition and the
+    two numbers.  ``multiple``: an integer known to divide the value (1: nothing known).
     """
 
-    __slots__ = ("multiple", "value", "weak")
+    __slots__ = ("choice", "multiple", "value", "weak")
 
-    def __init__(self, value: Value, weak: bool = False, multiple: int = 1) -> None:
+    def __init__(
+        self, value: Value, weak: bool = False, multiple: int = 1, choice: tuple[Value, Any, Any] | None = None
+    ) -> None:
         self.value = value
         self.weak = weak
         self.multiple = multiple
+        self.choice = choice
 
     @property
     def dtype(self) -> ScalarType:
@@ -221,7 +225,7 @@ def kind_of(value: Any) -> str:
     """Return what a user calls ``value``, for messages."""
     match value:
         case DeviceValue():
-            return f"{_with_article(value.dtype.name)} value" if not value.weak else "a number carried by a loop"
+            return f"{_with_article(value.dtype.name)} value" if not value.weak else "a number carried or chosen"
         case PointerValue():
             return f"a pointer to {value.element.name}"
         case TensorValue():

@@ -35,7 +35,7 @@ BOUNDS = {Op.EXP: 1.1, Op.EXP2: 1.0, Op.LOG: 1.0, Op.LOG2: 1.0, Op.RSQRT: 1.5, O
 SAMPLES = 1500
 
 
-def math_kernel(op: ir.MathOp, dtype: ScalarType) -> Compiled:
+def math_kernel(op: ir.MathOp, dtype: ScalarType, fast: bool = False) -> Compiled:
     b = Builder()
     x, y, out = (ir.Value(pointer_type(dtype), name) for name in ("x", "y", "out"))
     n = ir.Value(i64, "n")
@@ -46,7 +46,7 @@ def math_kernel(op: ir.MathOp, dtype: ScalarType) -> Compiled:
         b.store(out, i, b.math(op, *operands))
 
     b.if_(b.compare(ir.CompareOp.LT, i, n), body)
-    return Compiled(ir.Kernel(op.value, (x, y, out, n), b.block, (64, 1, 1), 32))
+    return Compiled(ir.Kernel(op.value, (x, y, out, n), b.block, (64, 1, 1), 32, ir.KernelOptions(fast_math=fast)))
 
 
 def run(kernel: Compiled, x: Array, y: Array | None = None) -> Array:
@@ -94,6 +94,24 @@ def test_error_stays_below_the_documented_bound(op: ir.MathOp, dtype: ScalarType
     assert np.isfinite(found).all()
     errors = ulps(found, op, *((x, y) if op is Op.POW else (x,)))
     assert errors.max() <= BOUNDS[op], f"{errors.max()} at {x[errors.argmax()]}"
+
+
+@pytest.mark.parametrize("op", list(REFERENCE), ids=lambda op: op.value)
+def test_fast_functions_keep_the_bound_where_results_are_normal(op: ir.MathOp) -> None:
+    x, y = samples(op, f32)
+    found = run(math_kernel(op, f32, fast=True), x, y)
+    normal = (np.abs(found) >= np.finfo(np.float32).tiny) & np.isfinite(found)
+    assert normal.mean() > 0.7
+    operands = (x[normal], y[normal]) if op is Op.POW else (x[normal],)
+    assert ulps(found[normal], op, *operands).max() <= BOUNDS[op]
+
+
+def test_fast_exponentials_end_at_zero_and_infinity() -> None:
+    inf, nan = np.inf, np.nan
+    for op, below, above in ((Op.EXP, -87.8, 88.6), (Op.EXP2, -126.6, 127.9)):
+        x = np.array([below, above, -inf, inf, nan, -1e30, 1e30, 0.0], np.float32)
+        expected = np.array([0.0, inf, 0.0, inf, nan, 0.0, inf, 1.0], np.float32)
+        np.testing.assert_array_equal(run(math_kernel(op, f32, fast=True), x), expected)
 
 
 @pytest.mark.parametrize("dtype", [f32, f64], ids=["f32", "f64"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from darter.codegen.common.lanes import Lanes
 from darter.codegen.common.mathematics.core import (
+    SINGLE,
     Layout,
     clamp,
     layout,
@@ -43,6 +44,9 @@ EXP2 = {
 }  # fmt: skip
 _EXP_RANGE = {"float": (-104.0, 89.0), "double": (-746.0, 710.0)}
 _EXP2_RANGE = {"float": (-151.0, 129.0), "double": (-1077.0, 1025.0)}
+# Times log2 e, these are still nearest to -127 and 128.
+_FAST_EXP_RANGE = (-88.3, 89.0)
+_FAST_EXP2_RANGE = (-127.0, 128.0)
 
 
 def _reduced(lanes: Lanes, form: Layout, x: str) -> tuple[str, str]:
@@ -71,6 +75,26 @@ def exp2(lanes: Lanes, element: str, x: str) -> str:
     r = lanes.op("fsub", element, x, whole)
     value = lanes.fma(element, r, polynomial(lanes, element, r, EXP2[element]), lanes.real(element, 1.0))
     return scale(lanes, form, value, n)
+
+
+def fast_exp(lanes: Lanes, element: str, x: str) -> str:
+    """Return e^x in Float32 where it is a normal number; less becomes 0, and e^x ≥ 2^127.5 infinity."""
+    above, n = _reduced(lanes, SINGLE, clamp(lanes, element, x, *_FAST_EXP_RANGE))
+    return _scaled_once(lanes, lanes.op("fadd", element, lanes.real(element, 1.0), above), n)
+
+
+def fast_exp2(lanes: Lanes, element: str, x: str) -> str:
+    """Return 2^x in Float32 where it is a normal number; less becomes 0, and x ≥ 127.5 infinity."""
+    x = clamp(lanes, element, x, *_FAST_EXP2_RANGE)
+    whole, n = nearest(lanes, SINGLE, x)
+    r = lanes.op("fsub", element, x, whole)
+    value = lanes.fma(element, r, polynomial(lanes, element, r, EXP2[element]), lanes.real(element, 1.0))
+    return _scaled_once(lanes, value, n)
+
+
+def _scaled_once(lanes: Lanes, value: str, n: str) -> str:
+    """Return value·2^n for n from -127, where the bits of 2^n are those of 0, to 128, where they are those of ∞."""
+    return lanes.op("fmul", "float", value, power_of_two(lanes, SINGLE, n))
 
 
 def expm1(lanes: Lanes, element: str, x: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from darter.codegen.common.lanes import Lanes
 from darter.codegen.common.mathematics.circular import cos, sin
-from darter.codegen.common.mathematics.exponential import exp, exp2
+from darter.codegen.common.mathematics.exponential import exp, exp2, fast_exp, fast_exp2
 from darter.codegen.common.mathematics.logarithm import log, log2
 from darter.codegen.common.mathematics.power import power
 from darter.codegen.common.mathematics.special import erf, tanh
@@ -30,6 +30,9 @@ _UNARY: dict[MathOp, Callable[[Lanes, str, str], str]] = {
     MathOp.SIN: sin,
     MathOp.COS: cos,
 }
+_FAST = {MathOp.EXP: fast_exp, MathOp.EXP2: fast_exp2}
+"""What ``fast_math`` makes of Float32: cheaper where results are too small to be normal, or close to the largest."""
+
 _CALLED = (MathOp.SIN, MathOp.COS, MathOp.POW)
 """Functions too long to stand at every use."""
 
@@ -37,13 +40,16 @@ _CALLED = (MathOp.SIN, MathOp.COS, MathOp.POW)
 def emit(lanes: Lanes, op: MathOp, element: str, operands: Sequence[str], fast: bool, called: bool = False) -> str:
     """Return ``op`` of ``operands``, whose LLVM type is ``element`` (``float`` or ``double``).
 
-    ``called`` asks for a call of a helper function, where the sequence would stand in many places.
+    ``fast`` takes the sequences that ``fast_math`` allows.  ``called`` asks for a call of a helper function, where the
+    sequence would stand in many places.
     """
     strict = lanes.strict()
     if op in _EXACT:
         return strict.call(_EXACT[op], element, operands[0])
     if op is MathOp.RSQRT:
         return strict.op("fdiv", element, strict.real(element, 1.0), strict.call("llvm.sqrt", element, operands[0]))
+    if fast and element == "float" and op in _FAST:
+        return _FAST[op](strict, element, operands[0])
     if op in _CALLED or element == "double" or called:
         return _call(strict, op, element, operands)
     return _UNARY[op](strict, element, operands[0])
