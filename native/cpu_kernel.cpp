@@ -1,6 +1,7 @@
 #include "cpu_kernel.hpp"
 
 #include <climits>
+#include <cstring>
 #include <new>
 #include <string>
 #include <vector>
@@ -107,6 +108,17 @@ bool check_numbers(const int block[3], int parameters, long long scratch_bytes) 
   return true;
 }
 
+// The name for messages: the code generator's symbols are darter_<position>_<name>.
+PyObject* kernel_name(const char* symbol) {
+  const char* rest = symbol;
+  if (std::strncmp(rest, "darter_", 7) == 0) {
+    rest += 7;
+    while (*rest >= '0' && *rest <= '9') ++rest;
+    if (rest[0] == '_' && rest[1] != 0) return PyUnicode_FromString(rest + 1);
+  }
+  return PyUnicode_FromString(symbol);
+}
+
 PyObject* cpu_kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* const kNames[] = {"code",     "symbol", "parameter_count", "block", "scratch_bytes",
                                        "messages", nullptr};
@@ -123,12 +135,16 @@ PyObject* cpu_kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (!check_numbers(block, parameters, scratch_bytes) || !read_messages(messages, &rows)) return nullptr;
   const char* name = PyUnicode_AsUTF8(symbol);
   void* entry = name != nullptr ? code_object_entry(code, name) : nullptr;
-  PyObject* self = entry != nullptr ? type->tp_alloc(type, 0) : nullptr;
-  if (self == nullptr) return nullptr;
+  PyObject* shown = entry != nullptr ? kernel_name(name) : nullptr;
+  PyObject* self = shown != nullptr ? type->tp_alloc(type, 0) : nullptr;
+  if (self == nullptr) {
+    Py_XDECREF(shown);
+    return nullptr;
+  }
   auto* kernel = reinterpret_cast<CpuKernel*>(self);
   kernel->base.launch = cpu_launch;
   kernel->base.code = Py_NewRef(code);
-  kernel->base.name = Py_NewRef(symbol);
+  kernel->base.name = shown;
   kernel->base.parameter_count = parameters;
   kernel->base.message_count = static_cast<int32_t>(rows.size());
   for (int axis = 0; axis < 3; ++axis) kernel->base.block[axis] = block[axis];

@@ -149,7 +149,9 @@ def _resolved(request: BuildRequest) -> _Stage:
     variables = steering_variables()
     steering = resolve_steering(variables)
     backend = backend_for(request.device, steering.interpret)
-    options = dataclasses.replace(request.options, bounds_check=request.options.bounds_check or steering.bounds_check)
+    # The interpreter does not know what a pointer points into: that its accesses are inside is checked by the kernel.
+    checked = request.options.bounds_check or steering.bounds_check or steering.interpret
+    options = dataclasses.replace(request.options, bounds_check=checked)
     return _Stage(variables, backend, backend.target(request.device, steering.arch), options)
 
 

@@ -1,7 +1,8 @@
 """The interpreter as a backend: launchers run as ever, kernels run in ``ir.interpreter`` instead of compiled code.
 
 Chosen by ``DARTER_INTERPRET=1``.  Its artifact holds the kernels' IR as text, so that it goes to disk and back like any
-other.  A race, a read of shared memory that nobody wrote, or divergent flow at a barrier ends the launch with an error.
+other.  A race, a read of shared memory that nobody wrote, or divergent flow at a barrier ends the launch with an error;
+kernels are traced with bounds checks, so that an index outside a tensor does, too.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.backends import Loaded
 from darter.dtypes import Int64, ScalarType
 from darter.errors import ArgumentValueError, ArtifactError, DeviceAssertError, KernelCheckError
-from darter.ir.convergence import describe_in
+from darter.ir.carets import source_line
 from darter.ir.nodes import Assert, FunctionName, Kernel, Module, PointerType, Print, Value
 from darter.ir.operands import walk
-from darter.ir.report import Message, Report
+from darter.ir.report import Finding, Message, Report
 from darter.target import Device, Target
 
 WARP_SIZE = 32
@@ -73,7 +74,7 @@ class InterpretedKernel:
     def __init__(self, kernel: Kernel, functions: Sequence[FunctionName]) -> None:
         self.kernel = kernel
         self.messages = _message_nodes(kernel)
-        self._describe = describe_in(functions)
+        self._functions = tuple(functions)
         self._launches = 0
 
     def __call__(self, words: tuple[int, ...], grid: tuple[int, int, int], shared_bytes: int) -> None:
@@ -91,22 +92,34 @@ class InterpretedKernel:
             if isinstance(message.node, Print):
                 sys.stdout.write(message.text + "\n")
         self._raise_findings(report)
-        self._raise_asserts(report)
+        self._raise_asserts(report, grid)
 
     def _raise_findings(self, report: Report) -> None:
         if report.findings:
-            lines = [f"{self._describe(finding.loc)}: {finding}" for finding in report.findings]
+            lines = [f"{finding}\n{self._place(finding)}" for finding in report.findings]
             raise KernelCheckError(f"kernel '{self.kernel.name}': " + "\n".join(lines))
 
-    def _raise_asserts(self, report: Report) -> None:
+    def _place(self, finding: Finding) -> str:
+        function = finding.loc.function
+        if not 0 <= function < len(self._functions):
+            return "  at an unknown place"
+        return source_line(self._functions[function], finding.loc)
+
+    def _raise_asserts(self, report: Report, grid: tuple[int, int, int]) -> None:
         failed = [message for message in report.messages if isinstance(message.node, Assert)]
         if failed:
             first = min(failed, key=lambda message: (message.block, message.thread))
-            text = f"kernel '{self.kernel.name}': assertion failed: {first.text}"
+            where = f"block {_position(first.block, grid)}, thread {_position(first.thread, self.kernel.block)}"
+            text = f"kernel '{self.kernel.name}': assertion failed: {first.text} at {where}"
             raise DeviceAssertError(text, self._number(first))
 
     def _number(self, message: Message) -> int:
         return next(number for number, node in enumerate(self.messages) if node is message.node)
+
+
+def _position(linear: int, extents: tuple[int, int, int]) -> tuple[int, int, int]:
+    x, y, _ = extents
+    return linear % x, linear // x % y, linear // (x * y)
 
 
 def _message_nodes(kernel: Kernel) -> tuple[Assert | Print, ...]:

@@ -57,11 +57,9 @@ class Message:
     @property
     def text(self) -> str:
         """The line to show."""
-        if isinstance(self.node, n.Assert):
-            values = f" {self.operands!r}" if self.operands else ""
-            return f"{self.node.message}{values} (block {self.block}, thread {self.thread})"
-        first, *rest = self.node.pieces
-        return first + "".join(f"{value}{piece}" for value, piece in zip(self.operands, rest, strict=True))
+        pieces = self.node.message.split("{}") if isinstance(self.node, n.Assert) else self.node.pieces
+        first, *rest = pieces
+        return first + "".join(f"{value}{piece}" for value, piece in zip(self.operands, rest, strict=False))
 
 
 @dataclass(slots=True)

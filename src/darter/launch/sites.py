@@ -7,15 +7,13 @@ and qualified name.
 from __future__ import annotations
 
 import builtins
-import sys
 import types
 from collections.abc import Sequence
 from typing import cast
 
 from darter import errors
-from darter.errors import SourceUnavailableError
+from darter.ir.carets import source_line
 from darter.ir.places import FunctionName, Loc
-from darter.source import FunctionSource, source_of
 
 
 class Sites:
@@ -43,31 +41,4 @@ class Sites:
         """Return the source line of ``loc`` with carets, under its place."""
         if not 0 <= loc.function < len(self._functions):
             return ""
-        name = self._functions[loc.function]
-        source = self._source(name)
-        if source is None:
-            return f"  at line {loc.line + 1} of {name.module}.{name.qualname}"
-        line = source.first_line + loc.line
-        text = source.lines[line - 1] if line <= len(source.lines) else ""
-        indent = len(text) - len(text.lstrip())
-        width = max(1, (loc.end_column if loc.end_line == loc.line else len(text)) - loc.column)
-        caret = " " * max(0, loc.column - indent) + "^" * width
-        return f"  at {source.file}:{line}:{loc.column + 1}, in {name.qualname}\n    {text.strip()}\n    {caret}"
-
-    def _source(self, name: FunctionName) -> FunctionSource | None:
-        function = self._live(name)
-        if function is None:
-            return None
-        try:
-            return source_of(function)
-        except SourceUnavailableError:
-            return None
-
-    def _live(self, name: FunctionName) -> types.FunctionType | None:
-        if (name.qualname, name.module) == (self._function.__qualname__, self._function.__module__):
-            return self._function
-        found: object = sys.modules.get(name.module)
-        for part in name.qualname.split("."):
-            found = getattr(found, part, None)
-        found = getattr(found, "__wrapped__", found)
-        return found if isinstance(found, types.FunctionType) else None
+        return source_line(self._functions[loc.function], loc, self._function)

@@ -291,12 +291,12 @@ def test_votes_count_the_lanes_that_the_block_has() -> None:
 def test_asserts_and_prints_are_messages() -> None:
     def build(b: Builder) -> None:
         tid = b.index(n.Index.THREAD_IDX)
-        b.append(n.Assert(b.compare(n.CompareOp.LT, tid, b.const(i32, 2)), "too far", (tid,)))
+        b.append(n.Assert(b.compare(n.CompareOp.LT, tid, b.const(i32, 2)), "{} is too far", (tid,)))
         b.append(n.Print(("thread ", " says ", ""), (tid, b.const(f16, 0.5))))
 
     messages = run(build, [], [], block=(3, 1, 1)).messages
     assert [message.text for message in messages] == [
-        "too far (2,) (block 0, thread 2)",
+        "2 is too far",
         "thread 0 says 0.5",
         "thread 1 says 0.5",
         "thread 2 says 0.5",
