@@ -421,6 +421,39 @@ def test_bounds_checks_name_tensor_index_extent_and_line(monkeypatch: pytest.Mon
     np.testing.assert_array_equal(out[:31], x[1:])
 
 
+@dt.kernel(noalias=("out",))
+def moved_on(x: dt.Tensor, out: dt.Tensor, factors: tuple[dt.Tensor]):
+    i = dt.thread_idx.x
+    if i < x.shape[0]:
+        out[i] = x[i] * factors[0][0]
+
+
+@dt.jit
+def move_on(x: dt.Tensor, out: dt.Tensor, factors: tuple[dt.Tensor]):
+    moved_on(x, out, factors).launch(grid=1, block=BLOCK)
+
+
+def test_a_launch_refuses_what_overlaps_a_noalias_tensor() -> None:
+    memory, factors = np.ones(4 * BLOCK, np.float32), (np.full(1, 2, np.float32),)
+    move_on(memory[:BLOCK], memory[BLOCK : 2 * BLOCK], factors)
+    move_on(memory[BLOCK - 1 :: -1], memory[2 * BLOCK : 3 * BLOCK], factors)
+    np.testing.assert_array_equal(memory, np.repeat([1, 2, 2, 1], BLOCK).astype(np.float32))
+    move_on(memory[:0], memory[:0], factors)
+    for x, out in ((slice(0, BLOCK), slice(BLOCK - 1, 2 * BLOCK)), (slice(BLOCK, None, -1), slice(0, BLOCK))):
+        with pytest.raises(dt.ArgumentValueError, match="argument 'out' of the kernel overlaps argument 'x'"):
+            move_on(memory[x], memory[out], factors)
+    with pytest.raises(dt.ArgumentValueError, match=r"overlaps argument 'factors\[0\]'"):
+        move_on(memory[:BLOCK], memory[BLOCK : 2 * BLOCK], (memory[BLOCK : BLOCK + 1],))
+
+
+def test_noalias_names_tensors_of_one_kernel() -> None:
+    x = np.ones(BLOCK, np.float32)
+    with pytest.raises(dt.KernelTypeError, match="noalias names 'y', which is no tensor of the kernel"):
+        result(dt.kernel(noalias=("y",))(cast.__wrapped__), x, x.copy())
+    with pytest.raises(dt.SignatureError, match=r"names parameters of one kernel"):
+        dt.jit(noalias=("x",))
+
+
 @dt.kernel
 def read_too_early(x: dt.Tensor, out: dt.Tensor):
     tile = dt.shared(dt.f32, 64)

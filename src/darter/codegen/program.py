@@ -189,7 +189,8 @@ class _Lowering:
             case n.Cast():
                 return Opcode.CAST, node.result.dtype, (at(node.operand), node.operand.dtype.code)
             case n.Bitcast():
-                return Opcode.BITCAST, node.result.dtype, (at(node.operand), node.operand.dtype.code)
+                source = Int64 if isinstance(node.operand.type, n.PointerType) else node.operand.dtype
+                return Opcode.BITCAST, node.result.dtype, (at(node.operand), source.code)
             case n.Fma():
                 return Opcode.FMA, node.result.dtype, (at(node.a), at(node.b), at(node.c))
             case n.Math() if node.op in _MATH:

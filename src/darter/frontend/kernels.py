@@ -51,6 +51,8 @@ def _options(t: Tracer, call: KernelCall) -> KernelOptions:
         own,
         fast_math=own.fast_math or launcher.fast_math,
         bounds_check=own.bounds_check or launcher.bounds_check,
+        min_blocks_per_multiprocessor=own.min_blocks_per_multiprocessor or launcher.min_blocks_per_multiprocessor,
+        max_registers=own.max_registers or launcher.max_registers,
     )
     return options
 

@@ -13,6 +13,7 @@ from darter.frontend.casts import convert
 from darter.frontend.describe import argument_facts, check_dims
 from darter.frontend.kernels import BuiltKernel, built_kernel
 from darter.frontend.operators import binary, compare
+from darter.frontend.overlap import check_overlap
 from darter.frontend.promotion import as_value, default_type, is_number, static_value, strong
 from darter.frontend.tensors import EXTENT, POINTER, SCALAR, pointer, raw_extent, raw_stride
 from darter.frontend.tracer import Tracer
@@ -68,6 +69,8 @@ def launch(t: Tracer, call: KernelCall, arguments: list[Any], keywords: dict[str
     plan = kernel_plan(t, call)
     bound = bound_arguments(t, plan, call)
     _check_contracts(t, plan, bound)
+    named = {parameter.name: argument.value for parameter, argument in zip(plan.parameters, bound, strict=True)}
+    check_overlap(t, call.kernel.options.noalias, named, raise_if)
     facts = tuple(argument.facts for argument in bound)
     kernel = built_kernel(t, call, plan, facts, block)
     types = [parameter.type for parameter in t.session.kernels[kernel.index].parameters]

@@ -169,7 +169,10 @@ class Cast(Node):
 
 @dataclass(slots=True, eq=False)
 class Bitcast(Node):
-    """Reinterprets the bits; both types have the same width; Bool is not accepted."""
+    """Reinterprets the bits; both types have the same width; Bool is not accepted.
+
+    In a launcher, a pointer's bits are an i64, its address.
+    """
 
     result: Value
     operand: Value

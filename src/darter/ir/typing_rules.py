@@ -140,6 +140,8 @@ def _scalar(node: n.Node) -> Complaints:
 
 def _conversion(node: n.Node, result: n.Value, operand: n.Value) -> Complaints:
     source, target = operand.type, result.type
+    if isinstance(node, n.Bitcast) and isinstance(source, n.PointerType) and target is i64:
+        return
     if not isinstance(source, ScalarType) or not isinstance(target, ScalarType):
         yield f"{operand!r} cannot become {result!r}"
     elif isinstance(node, n.Bitcast) and (source.bits != target.bits or Bool in (source, target)):

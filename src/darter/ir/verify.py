@@ -61,6 +61,10 @@ def _check_head(kernel: n.Kernel) -> None:
             raise CodegenError(f"kernel {kernel.name}: parameter {parameter!r} points into shared memory")
 
 
+def _reads_address(node: n.Node) -> bool:
+    return isinstance(node, n.Bitcast) and isinstance(node.operand.type, n.PointerType)
+
+
 class _Scope:
     """One walk over a body: which values are visible here, which were ever defined."""
 
@@ -109,7 +113,8 @@ class _Scope:
         self._use(operands_of(node), node)
         for text in complaints(node):
             raise self._fail(node, text)
-        if isinstance(node, self._forbidden):
+        in_kernel = self._module is None
+        if isinstance(node, self._forbidden) or (in_kernel and _reads_address(node)):
             raise self._fail(node, "does not belong here")
         if isinstance(node, n.SharedAlloc) and nested:
             raise self._fail(node, "stands inside another node")

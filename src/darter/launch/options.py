@@ -34,6 +34,8 @@ class JitOptions:
 def jit_options(base: JitOptions, given: dict[str, Any]) -> JitOptions:
     """Return ``base`` with ``given`` put in; raises ``SignatureError`` for unknown names and wrong values."""
     rest = dict(given)
+    if "noalias" in rest:
+        raise SignatureError("option 'noalias' names parameters of one kernel: @dt.kernel(noalias=('x',))")
     on_drift = rest.pop("on_drift", base.on_drift)
     if on_drift is not None:
         on_drift = checked_on_drift(on_drift)

@@ -59,7 +59,8 @@ def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Targ
     asserts = _has_asserts(kernel.body)
     names = [f"%p{index}" for index in range(len(kernel.parameters))]
     parameters = [
-        f"{memory.parameter_type(value.type)} {name}" for value, name in zip(kernel.parameters, names, strict=True)
+        f"{memory.parameter_type(value.type)}{_promise(kernel, value)} {name}"
+        for value, name in zip(kernel.parameters, names, strict=True)
     ]
     if asserts:
         parameters += ["ptr %asserts", "i64 %owner"]
@@ -79,6 +80,12 @@ def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Targ
         uses_dynamic_shared=context.uses_dynamic_shared,
         messages=tuple(context.messages),
     )
+
+
+def _promise(kernel: ir.Kernel, value: ir.Value) -> str:
+    """Say of a tensor's pointer what the launch has checked, so that what is only read goes by the read-only cache."""
+    alone = isinstance(value.type, PointerType) and value.hint in kernel.options.noalias
+    return " noalias" if alone else ""
 
 
 def _received(context: Context, value: ir.Value, name: str) -> str:

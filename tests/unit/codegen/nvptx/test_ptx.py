@@ -10,6 +10,9 @@ import pytest
 
 from darter.codegen import nvptx
 from darter.codegen.nvptx.ptx import externs
+from darter.dtypes import f32, i32
+from darter.ir import nodes as ir
+from darter.ir.builder import Builder, pointer_type
 from darter.target import Target
 from tests.property.kernel_generator import generate
 
@@ -48,3 +51,17 @@ def test_the_same_kernels_give_the_same_ptx() -> None:
     first, _ = nvptx.compile_kernels([generate(3, 24, 32).kernel], target)
     second, _ = nvptx.compile_kernels([generate(3, 24, 32).kernel], target)
     assert first == second
+
+
+@pytest.mark.parametrize(("noalias", "loads"), [((), "ld.global.b32"), (("x",), "ld.global.nc.b32")])
+def test_what_is_declared_noalias_and_only_read_goes_by_the_read_only_cache(
+    noalias: tuple[str, ...], loads: str
+) -> None:
+    b = Builder()
+    x, out = (ir.Value(pointer_type(f32), name) for name in ("x", "out"))
+    i = b.index(ir.Index.THREAD_IDX)
+    b.store(out, i, b.load(x, i))
+    b.store(out, b.const(i32, 40), b.load(x, b.const(i32, 40)))
+    kernel = ir.Kernel("k", (x, out), b.block, (32, 1, 1), 32, ir.KernelOptions(noalias=noalias))
+    ptx, _ = nvptx.compile_kernels([kernel], Target("cuda", "sm_90", "", 32))
+    assert loads in ptx
