@@ -31,7 +31,9 @@ def make_rmsnorm(N, dtype):
         x: dt.Tensor[element], w: dt.Tensor[element], out: dt.Tensor[element], m: dt.Int32, stream: dt.Stream = None
     ):
         plan = row_plan(N, element.size_bytes)
-        rmsnorm_kernel(x, w, out, m).launch(grid=dt.cdiv(m, plan.rows), block=(plan.threads, plan.rows), stream=stream)
+        rmsnorm_kernel(x, w, out, m).launch(
+            grid=dt.cdiv(m, plan.rows), block=(plan.threads, plan.rows), shared=plan.shared_bytes, stream=stream
+        )
 
     return rmsnorm
 

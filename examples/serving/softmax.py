@@ -27,7 +27,9 @@ def make_softmax(N, dtype):
     @dt.jit
     def softmax(A: dt.Tensor[element], C: dt.Tensor[element], m: dt.Int32, stream: dt.Stream = None):
         plan = row_plan(N, element.size_bytes)
-        softmax_kernel(A, C, m).launch(grid=dt.cdiv(m, plan.rows), block=(plan.threads, plan.rows), stream=stream)
+        softmax_kernel(A, C, m).launch(
+            grid=dt.cdiv(m, plan.rows), block=(plan.threads, plan.rows), shared=plan.shared_bytes, stream=stream
+        )
 
     return softmax
 

@@ -56,7 +56,7 @@ def plan_of(geometry: Geometry, rows: int, seed: int = 0, longest: int = 700, se
     plan, taken = [], set()
     while len(plan) < rows:
         number, b = len(plan), int(random.integers(sequences))
-        pos = int(random.integers(longest)) if number % 4 else int(random.integers(2 * K))
+        pos = int(random.integers(longest)) if number % 4 or number > 8 else int(random.integers(2 * K))
         if number == 0:
             pos = 0
         if (b, pos // geometry.ratio) in taken:

@@ -30,7 +30,7 @@ TYPES: dict[str, Any] = {"f32": np.float32, "bf16": BF16}
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("N", [1, 7, 33, 1000, 1024, 4097, 8192, 32768, 32776, 65536, 1 << 17])
+@pytest.mark.parametrize("N", [1, 7, 33, 1000, 1024, 4097, 8192, 32768, 32776, 49152, 65536, 1 << 17])
 def test_rows(N: int, dtype: str) -> None:
     check = check_f32 if dtype == "f32" else check_bf16
     x, w = normal(N, 7, N, dtype=TYPES[dtype]), normal(1, N, dtype=TYPES[dtype])

@@ -85,7 +85,7 @@ ROWS = (1, 5, 64, 100, 1000, 4100)
 def test_softmax_of_rows(n, target):
     def launch(x, out):
         plan = row_plan(n, 4)
-        k(x, out).launch(grid=dt.cdiv(3, plan.rows), block=(plan.threads, plan.rows))
+        k(x, out).launch(grid=dt.cdiv(3, plan.rows), block=(plan.threads, plan.rows), shared=plan.shared_bytes)
 
     @kernel
     def k(x, out):
@@ -109,7 +109,7 @@ def test_softmax_of_rows(n, target):
 def test_rms_norm_of_a_row(n, target):
     def launch(x, w, out):
         plan = row_plan(n, 4)
-        k(x, w, out).launch(grid=1, block=(plan.threads, plan.rows))
+        k(x, w, out).launch(grid=1, block=(plan.threads, plan.rows), shared=plan.shared_bytes)
 
     @kernel
     def k(x, w, out):
@@ -125,11 +125,12 @@ def test_rms_norm_of_a_row(n, target):
 @pytest.mark.parametrize(
     ("n", "item_bytes", "expected"),
     [
-        (1024, 4, (1024, 4, 32, 4, 8)),
-        (1002, 2, (1002, 2, 32, 4, 16)),
-        (8192, 2, (8192, 8, 256, 1, 4)),
-        (1 << 15, 4, (1 << 15, 4, 1024, 1, 8)),
-        (1 << 16, 4, (1 << 16, 4, 1024, 1, 0)),
+        (1024, 4, (1024, 4, 32, 4, 8, 0)),
+        (1002, 2, (1002, 2, 32, 4, 16, 0)),
+        (8192, 2, (8192, 8, 256, 1, 4, 0)),
+        (1 << 15, 2, (1 << 15, 8, 512, 1, 8, 65536)),
+        (1 << 15, 4, (1 << 15, 4, 1024, 1, 8, 0)),
+        (1 << 16, 4, (1 << 16, 4, 1024, 1, 0, 0)),
     ],
 )
 def test_plans_of_rows(n, item_bytes, expected):
@@ -138,11 +139,11 @@ def test_plans_of_rows(n, item_bytes, expected):
         for i, part in enumerate(row_plan(n, item_bytes)):
             out[i] = part
 
-    out = np.zeros(5, np.int64)
+    out = np.zeros(6, np.int64)
     run(launcher(k, block=1), out, target=harness.GPU)
     assert tuple(out) == expected
     run(launcher(k, block=1), out)
-    assert tuple(out) == (n, 1, 32, 1, 0)
+    assert tuple(out) == (n, 1, 32, 1, 0, 0)
 
 
 def test_group_reduction_stays_in_its_group():

@@ -8,7 +8,7 @@ from typing import Any
 from darter.dtypes import Float32, UInt32
 from darter.lang.host import static_range
 from darter.lang.library.reductions import add, block_sum
-from darter.lang.library.tiles import RowPlan, each, fold, load_row, row_reduce, store_row
+from darter.lang.library.tiles import RowPlan, as_float, each, fold, keep_row, load_row, row_reduce, store_piece
 from darter.lang.math import bitcast, exp2, max as maximum, rsqrt, where
 
 LOG2_E = 1.4426950408889634
@@ -33,7 +33,9 @@ def softmax_row(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
     The two may be one.  Elements of −∞ give 0, also in a row of nothing else.  Contains barriers where the plan gives a
     row more than one warp.
     """
-    if plan.steps > 0:
+    if plan.shared_bytes > 0:
+        _softmax_kept(source, target, start, plan)
+    elif plan.steps > 0:
         _softmax_held(source, target, start, plan)
     else:
         _softmax_walked(source, target, start, plan)
@@ -41,22 +43,40 @@ def softmax_row(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
 
 def _softmax_held(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
     """One read and one write of memory: the row stays in registers."""
-    row = load_row(source, start, plan, -math.inf)
-    largest = row[0][0]
-    for piece in row:
-        for value in piece:
-            largest = maximum(largest, value)
-    largest = row_reduce(largest, maximum, plan)
+    row = as_float(load_row(source, start, plan, -math.inf))
+    largest = row_reduce(_largest(row), maximum, plan)
     total = Float32(0.0)
     for piece in row:
         for i in static_range(plan.width):
             piece[i] = weight_of(piece[i], largest)
             total = total + piece[i]
     scale = inverse_or_zero(row_reduce(total, add, plan))
+    for step in static_range(plan.steps):
+        store_piece(target, start, plan, step, [weight * scale for weight in row[step]])
+
+
+def _softmax_kept(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
+    """One read and one write of memory: the row stays in shared memory, and each weight is found twice."""
+    row = load_row(source, start, plan, -math.inf)
+    again = keep_row(row, plan)
+    largest = row_reduce(_largest(as_float(row)), maximum, plan)
+    total = Float32(0.0)
+    for step in static_range(plan.steps):
+        for value in again(step):
+            total = total + weight_of(Float32(value), largest)
+    scale = inverse_or_zero(row_reduce(total, add, plan))
+    for step in static_range(plan.steps):
+        weights = [weight_of(Float32(value), largest) * scale for value in again(step)]
+        store_piece(target, start, plan, step, weights)
+
+
+def _largest(row: Any) -> Any:
+    """Return the largest value of this thread's pieces."""
+    largest = row[0][0]
     for piece in row:
-        for i in static_range(plan.width):
-            piece[i] = piece[i] * scale
-    store_row(target, start, plan, row)
+        for value in piece:
+            largest = maximum(largest, value)
+    return largest
 
 
 def _softmax_walked(source: Any, target: Any, start: Any, plan: RowPlan) -> None:
@@ -103,20 +123,46 @@ def rms_norm_row(source: Any, weight: Any, target: Any, start: Any, plan: RowPla
     The two may be one; ``weight`` has the row's length.  Contains barriers where the plan gives a row more than one
     warp.
     """
-    if plan.steps > 0:
-        row = load_row(source, start, plan, 0.0)
-        # Asked for before the first wait: the weights arrive while the squares are added up.
-        scales = load_row(weight, 0, plan, 0.0)
-        total = Float32(0.0)
-        for piece in row:
-            for value in piece:
-                total = total + value * value
-        scale = rsqrt(row_reduce(total, add, plan) / plan.length + eps)
-        for step in static_range(plan.steps):
-            for i in static_range(plan.width):
-                row[step][i] = row[step][i] * scale * scales[step][i]
-        store_row(target, start, plan, row)
-        return
+    if plan.shared_bytes > 0:
+        _rms_norm_kept(source, weight, target, start, plan, eps)
+    elif plan.steps > 0:
+        _rms_norm_held(source, weight, target, start, plan, eps)
+    else:
+        _rms_norm_walked(source, weight, target, start, plan, eps)
+
+
+def _rms_norm_held(source: Any, weight: Any, target: Any, start: Any, plan: RowPlan, eps: float) -> None:
+    row = as_float(load_row(source, start, plan, 0.0))
+    scale = rsqrt(row_reduce(_squares(row), add, plan) / plan.length + eps)
+    # The weights come after the wait: every row reads them, so a cache has them, and the registers that they would
+    # take before it are worth another block at work.
+    scales = load_row(weight, 0, plan, 0.0)
+    for step in static_range(plan.steps):
+        values = [value * scale * Float32(w) for value, w in zip(row[step], scales[step], strict=True)]
+        store_piece(target, start, plan, step, values)
+
+
+def _rms_norm_kept(source: Any, weight: Any, target: Any, start: Any, plan: RowPlan, eps: float) -> None:
+    row = load_row(source, start, plan, 0.0)
+    again = keep_row(row, plan)
+    scale = rsqrt(row_reduce(_squares(as_float(row)), add, plan) / plan.length + eps)
+    scales = load_row(weight, 0, plan, 0.0)
+    for step in static_range(plan.steps):
+        values = [Float32(value) * scale * Float32(w) for value, w in zip(again(step), scales[step], strict=True)]
+        store_piece(target, start, plan, step, values)
+
+
+def _squares(row: Any) -> Any:
+    """Return the sum of squares of this thread's pieces."""
+    total = Float32(0.0)
+    for piece in row:
+        for value in piece:
+            total = total + value * value
+    return total
+
+
+def _rms_norm_walked(source: Any, weight: Any, target: Any, start: Any, plan: RowPlan, eps: float) -> None:
+    """Two passes over the row, which a cache holds."""
 
     def read(memory: Any, index: Any) -> Any:
         return [Float32(v) for v in memory.load(index, width=plan.width)]
