@@ -12,6 +12,7 @@ PYTHON ?= $(shell .ci/find-python 3.11 3.12 3.13)
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTEST_ARGS ?=
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Two processes: the machines that this runs on have two cores or more.
 WORKERS ?= 2
 
@@ -70,7 +71,8 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet $(BUILD_ARGS) .
+	@echo "building darter and installing it with what it needs into $(VENV): a minute or two"
+	@$(BIN)/python -m pip install --quiet $(BUILD_ARGS) .
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed pyproject.toml

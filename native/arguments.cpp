@@ -47,7 +47,8 @@ DARTER_COLD bool refuse_no_tensor(const Place& place, PyObject* value) {
   const char* way_out = PyList_Check(value) || PyTuple_Check(value)
                             ? "Make an array of it first, for example with numpy.asarray"
                         : dtype_of_number(value) != kNoDtype ? "Put it into an array, or annotate a scalar type"
-                                                             : "Give its class one of those protocols";
+                                                             : "Give its class one of those protocols, or annotate "
+                                                               "the parameter (dt.Constexpr, a frozen dataclass)";
   return refuse_type(place,
                      "found a value of type %s; accepted: NumPy arrays, torch tensors, and objects with __dlpack__, "
                      "__cuda_array_interface__ or __array_interface__. %s",

@@ -1,7 +1,6 @@
 #include "cpu_kernel.hpp"
 
 #include <climits>
-#include <cstring>
 #include <new>
 #include <string>
 #include <vector>
@@ -108,43 +107,28 @@ bool check_numbers(const int block[3], int parameters, long long scratch_bytes) 
   return true;
 }
 
-// The name for messages: the code generator's symbols are darter_<position>_<name>.
-PyObject* kernel_name(const char* symbol) {
-  const char* rest = symbol;
-  if (std::strncmp(rest, "darter_", 7) == 0) {
-    rest += 7;
-    while (*rest >= '0' && *rest <= '9') ++rest;
-    if (rest[0] == '_' && rest[1] != 0) return PyUnicode_FromString(rest + 1);
-  }
-  return PyUnicode_FromString(symbol);
-}
-
 PyObject* cpu_kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* const kNames[] = {"code",     "symbol", "parameter_count", "block", "scratch_bytes",
-                                       "messages", nullptr};
-  PyObject *code = nullptr, *symbol = nullptr, *messages = nullptr;
+  static const char* const kNames[] = {"code", "symbol", "parameter_count", "block", "scratch_bytes", "messages",
+                                       "name", nullptr};
+  PyObject *code = nullptr, *symbol = nullptr, *messages = nullptr, *name = nullptr;
   int parameters = 0;
   int block[3] = {0, 0, 0};
   long long scratch_bytes = 0;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!Ui(iii)LO:CpuKernel", const_cast<char**>(kNames), CodeObject_Type,
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O!Ui(iii)LO|U:CpuKernel", const_cast<char**>(kNames), CodeObject_Type,
                                   &code, &symbol, &parameters, &block[0], &block[1], &block[2], &scratch_bytes,
-                                  &messages) == 0) {
+                                  &messages, &name) == 0) {
     return nullptr;
   }
   std::vector<DeviceMessage> rows;
   if (!check_numbers(block, parameters, scratch_bytes) || !read_messages(messages, &rows)) return nullptr;
-  const char* name = PyUnicode_AsUTF8(symbol);
-  void* entry = name != nullptr ? code_object_entry(code, name) : nullptr;
-  PyObject* shown = entry != nullptr ? kernel_name(name) : nullptr;
-  PyObject* self = shown != nullptr ? type->tp_alloc(type, 0) : nullptr;
-  if (self == nullptr) {
-    Py_XDECREF(shown);
-    return nullptr;
-  }
+  const char* text = PyUnicode_AsUTF8(symbol);
+  void* entry = text != nullptr ? code_object_entry(code, text) : nullptr;
+  PyObject* self = entry != nullptr ? type->tp_alloc(type, 0) : nullptr;
+  if (self == nullptr) return nullptr;
   auto* kernel = reinterpret_cast<CpuKernel*>(self);
   kernel->base.launch = cpu_launch;
   kernel->base.code = Py_NewRef(code);
-  kernel->base.name = shown;
+  kernel->base.name = Py_NewRef(name != nullptr ? name : symbol);
   kernel->base.parameter_count = parameters;
   kernel->base.message_count = static_cast<int32_t>(rows.size());
   for (int axis = 0; axis < 3; ++axis) kernel->base.block[axis] = block[axis];
@@ -162,7 +146,8 @@ void cpu_kernel_dealloc(PyObject* self) {
 }
 
 PyType_Slot cpu_kernel_slots[] = {
-    {Py_tp_doc, const_cast<char*>("CpuKernel(code, symbol, parameter_count, block, scratch_bytes, messages)\n--\n\n"
+    {Py_tp_doc, const_cast<char*>("CpuKernel(code, symbol, parameter_count, block, scratch_bytes, messages, "
+                                  "name=None)\n--\n\n"
                                   "A kernel of a CodeObject, with what a launch of it needs.")},
     {Py_tp_new, reinterpret_cast<void*>(cpu_kernel_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(cpu_kernel_dealloc)},

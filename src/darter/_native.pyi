@@ -54,7 +54,7 @@ class KernelHandle:
     parameter_count: int
 
 class CpuKernel(KernelHandle):
-    """A kernel of a CodeObject; ``messages`` are (is_assert, pieces, operand dtype codes)."""
+    """A kernel of a CodeObject; ``messages`` are (is_assert, pieces, operand dtype codes), errors call it ``name``."""
 
     def __new__(
         cls,
@@ -64,6 +64,7 @@ class CpuKernel(KernelHandle):
         block: tuple[int, int, int],
         scratch_bytes: int,
         messages: Sequence[tuple[bool, Sequence[str], Sequence[int]]],
+        name: str | None = None,
     ) -> CpuKernel: ...
 
 class PythonKernel(KernelHandle):

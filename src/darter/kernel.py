@@ -77,6 +77,8 @@ def _plain(function: Any, decorator: str) -> types.FunctionType:
             f"@{decorator} takes a plain Python function; found a {type(function).__name__}. Put it below "
             "@staticmethod or @classmethod, and above no other decorator"
         )
+    if function.__name__ == "<lambda>":
+        raise SignatureError(f"{decorator} takes a function made by def; found a lambda. Give it a name and a body")
     return function
 
 

@@ -1,7 +1,8 @@
 """Every Python snippet and every command of README.md, CONTRIBUTING.md and docs/ runs.
 
-A python fence is run as a program.  One that needs what this machine may lack says so in the line before it:
-``<!-- needs: cuda -->`` or ``<!-- needs: torch -->``.  Commands stand in fences, in indented blocks and in tables; each
+A python fence is run as a program; a ``text`` fence right after it is what the program prints.  One that needs what this
+machine may lack says so in the line before it, ``<!-- needs: cuda -->`` or ``<!-- needs: torch -->``; one that goes on
+where the fence before it ended, ``<!-- continues -->``.  Commands stand in fences, in indented blocks and in tables; each
 that begins with ``darter`` is run, each ``make`` target must exist.
 """
 
@@ -22,7 +23,9 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 PAGES += [path for path in [ROOT / "native" / "DESIGN.md"] if path.exists()]
 
 _FENCE = re.compile(
-    r"(?:<!-- needs: (?P<needs>\w+) -->\s*\n)?^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL
+    r"(?:<!-- (?:needs: (?P<needs>\w+)|(?P<continues>continues)) -->\s*\n)?"
+    r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```(?:\n\n```text\n(?P<output>.*?)^```)?",
+    re.MULTILINE | re.DOTALL,
 )
 _COMMAND = re.compile(r"(?:^|`|\$ )(?P<command>(?:darter|make|\.ci/run)(?: [^`\n#|]+)?)(?=`|$|\n|\s+#)", re.MULTILINE)
 
@@ -32,6 +35,8 @@ class Snippet:
     page: Path
     line: int
     text: str
+    before: str
+    output: str | None
     needs: str | None
 
     def __str__(self) -> str:
@@ -42,10 +47,13 @@ def _snippets() -> list[Snippet]:
     found = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
+        before = ""
         for fence in _FENCE.finditer(text):
             if fence["language"] == "python":
                 line = text.count("\n", 0, fence.start("text")) + 1
-                found.append(Snippet(page, line, fence["text"], fence["needs"]))
+                before = before if fence["continues"] else ""
+                found.append(Snippet(page, line, fence["text"], before, fence["output"], fence["needs"]))
+                before += fence["text"]
     return found
 
 
@@ -72,12 +80,15 @@ def test_snippets_run(snippet: Snippet, tmp_path: Path) -> None:
     if reason := _missing(snippet.needs):
         pytest.skip(reason)
     program = tmp_path / "snippet.py"
-    program.write_text(snippet.text, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    mark = "-- what the fence itself prints --"
+    program.write_text(f"{snippet.before}\nprint({mark!r})\n{snippet.text}", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DARTER_CACHE_DIR": str(tmp_path / "store")}
     done = subprocess.run(
         [sys.executable, str(program)], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{snippet}:\n{done.stderr}"
+    if snippet.output is not None:
+        assert done.stdout.partition(f"{mark}\n")[2] == snippet.output
 
 
 def test_the_readme_has_a_snippet_and_its_two_commands() -> None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
+
 import darter.lang as dt
 from darter.dtypes import BFloat16, Float8E4M3FN, Float32, Int32, Int64, UInt32
 from darter.lang.kernel_function import KernelFunction as kernel
@@ -213,6 +215,27 @@ def mixes_bfloat16_and_static(x):
 
 
 @kernel
+def function_of_numpy(x):
+    x[0] = np.exp(x[0])
+
+
+@kernel
+def name_of_another_language(x):
+    dt.syncthreads()
+
+
+@kernel
+def iterates_over_a_tensor(x):
+    for v in x:
+        x[0] = v
+
+
+@kernel
+def value_returned(x):
+    return x[0]
+
+
+@kernel
 def fixed(x: Tensor[Float32, 8], n: Int32, C: Constexpr[int]):
     x[0] = Float32(n + C)
 
@@ -264,3 +287,12 @@ def loop_in_a_launcher(x: Tensor):
 
 def wrong_contract(x: Tensor[Int64, 8]):
     fixed(x, 1, 2).launch(grid=1, block=32)
+
+
+def value_returned_by_a_launcher(x: Tensor):
+    fixed(x, 1, 2).launch(grid=1, block=32)
+    return x
+
+
+def array_made_in_a_launcher(x: Tensor):
+    fixed(np.zeros(8, np.float32), 1, 2).launch(grid=1, block=32)

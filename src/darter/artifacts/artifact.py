@@ -30,9 +30,9 @@ class DeviceMessage:
 class KernelEntry:
     """One kernel in the code.
 
-    ``symbol`` is its entry in the code, ``parameters`` the ``ScalarType.code`` of each parameter (0: a pointer),
-    ``shared_bytes`` the static shared memory, ``scratch_bytes`` what the CPU code needs per block (shared memory
-    included; 0 on a GPU).
+    ``symbol`` is its entry in the code (its name, ``_`` and its number), ``parameters`` the ``ScalarType.code`` of each
+    parameter (0: a pointer), ``shared_bytes`` the static shared memory,
+    ``scratch_bytes`` what the CPU code needs per block (shared memory included; 0 on a GPU).
     """
 
     symbol: str
@@ -42,6 +42,11 @@ class KernelEntry:
     scratch_bytes: int
     uses_dynamic_shared: bool
     messages: tuple[DeviceMessage, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The kernel as its author knows it."""
+        return self.symbol.rpartition("_")[0] or self.symbol
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ def load(artifact: Artifact, device: Device = HOST) -> Loaded:
     host = target()
     if not runs_on(artifact.target, host):
         raise ArtifactError(f"artifact is for {_describe(artifact.target)}, this machine is {_describe(host)}")
+    if not artifact.kernels:
+        return Loaded(None, ())
     code = _native.load_object(artifact.code, HOST_FUNCTIONS)
     return Loaded(code, tuple(_kernel(code, entry) for entry in artifact.kernels))
 
@@ -87,4 +89,6 @@ def _describe(target: Target) -> str:
 
 def _kernel(code: _native.CodeObject, entry: KernelEntry) -> _native.CpuKernel:
     messages = tuple((m.is_assert, m.pieces, m.operand_dtypes) for m in entry.messages)
-    return _native.CpuKernel(code, entry.symbol, len(entry.parameters), entry.block, entry.scratch_bytes, messages)
+    return _native.CpuKernel(
+        code, entry.symbol, len(entry.parameters), entry.block, entry.scratch_bytes, messages, entry.name
+    )

@@ -112,7 +112,7 @@ def load(artifact: Artifact, device: Device) -> Loaded:
     kernels = tuple(
         module.kernel(
             entry.symbol,
-            entry.symbol,
+            entry.name,
             index,
             len(entry.parameters),
             sum(message.is_assert for message in entry.messages),

@@ -104,7 +104,10 @@ def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[
         case "default" | "kwdefault" | "defaults":
             suffix = "" if step[0] == "defaults" else f" {name}"
             return "default" if not text else kind, f"{text} default{suffix}".strip()
-        case "code" | "length" | "keys" | "type":
+        case "code":
+            # The old and the new code say that they are code.
+            return kind, text
+        case "length" | "keys" | "type":
             return kind, f"{text} {step[0]}".strip() if is_last else text
         case _:
             return kind, text

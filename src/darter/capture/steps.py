@@ -279,8 +279,8 @@ def _watch_name(function: types.FunctionType, step: Step, _result: object) -> tu
     watched: Watch = ("dict", function.__globals__, step[1], held)
     if held is not ABSENT:
         return (watched,)
-    builtin = function.__builtins__.get(str(step[1]), ABSENT)  # type: ignore[attr-defined]
-    return (watched, ("dict", function.__builtins__, step[1], builtin))  # type: ignore[attr-defined]
+    builtin = function.__builtins__.get(str(step[1]), ABSENT)
+    return (watched, ("dict", function.__builtins__, step[1], builtin))
 
 
 def _watch_length(container: Any, _step: Step, result: object) -> tuple[Watch, ...]:

@@ -35,6 +35,21 @@ from darter.lang.intrinsic import IndexVector, KernelConstant
 from darter.lang.kernel_function import KernelFunction
 
 _AXES = {"x": 0, "y": 1, "z": 2}
+_ELSEWHERE = {
+    "syncthreads": "dt.barrier()",
+    "sync_threads": "dt.barrier()",
+    "threadIdx": "dt.thread_idx",
+    "blockIdx": "dt.block_idx",
+    "blockDim": "dt.block_dim",
+    "gridDim": "dt.grid_dim",
+    "program_id": "dt.block_idx.x, .y or .z",
+    "num_programs": "dt.grid_dim.x, .y or .z",
+    "grid": "dt.block_idx.x * dt.block_dim.x + dt.thread_idx.x",
+    "local_array": "dt.array(dtype, n, init)",
+    "shared_memory": "dt.shared(dtype, shape)",
+}
+"""What other kernel languages call what darter has."""
+
 _METHODS: dict[type, frozenset[str]] = {
     TensorValue: frozenset({"load", "store", "data_ptr"}),
     PointerValue: frozenset({"load", "store", "cast"}),
@@ -191,7 +206,9 @@ def static_attribute(t: Tracer, value: Any, name: str) -> Any:
     except AttributeError as error:
         known = [n for n in dir(value) if n[0] != "_"] if is_module else ()
         what = f"module '{value.__name__}'" if is_module else kind_of(value)
-        raise t.error(KernelNameError, f"{what} has no attribute '{name}'", advice=nearest(name, known)) from error
+        elsewhere = _ELSEWHERE.get(name) if what.startswith("module 'darter") else None
+        advice = f"here it is {elsewhere}" if elsewhere else nearest(name, known)
+        raise t.error(KernelNameError, f"{what} has no attribute '{name}'", advice=advice) from error
     if is_module:
         t.session.names[key] = found
     return found

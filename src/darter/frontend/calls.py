@@ -9,8 +9,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from darter import lang
 from darter.dtypes import ScalarType
-from darter.errors import DarterError, KernelTypeError, SourceUnavailableError, UnsupportedSyntaxError
+from darter.errors import CompileError, DarterError, KernelTypeError, SourceUnavailableError, UnsupportedSyntaxError
 from darter.frontend.builtin_calls import BUILTINS
 from darter.frontend.frame import RESULT, Frame, local_names
 from darter.frontend.intrinsics import INTRINSICS, SPECIAL, cast_call
@@ -62,7 +63,24 @@ def call(t: Tracer, function: Any, arguments: list[Any], keywords: dict[str, Any
         method = _call_operator(t, function)
         if method is not None:
             return call_function(t, method, [function, *arguments], keywords)
+    if callable(function) and hasattr(function, "__name__") and not is_runtime(function):
+        raise _foreign(t, function, function.__name__)
     raise t.error(KernelTypeError, f"{kind_of(function)} cannot be called")
+
+
+def _foreign(t: Tracer, function: Any, name: str) -> CompileError:
+    """Return the refusal of a function that is native code; a function of ``dt`` with its name is pointed out."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    advice = f"dt.{name} is the function of this name in kernels" if name in lang.__all__ else ""
+    if not advice and t.host:
+        advice = "a launcher computes with shapes and scalars; make arrays before the call and pass them"
+    return t.error(
+        KernelTypeError,
+        f"'{name}' cannot be called in {t.where}",
+        found=f"{module}.{name}",
+        accepted="dt functions, pure builtins, math, operator, and functions written in Python",
+        advice=advice,
+    )
 
 
 def _call_operator(t: Tracer, value: Any) -> Any:
@@ -104,12 +122,7 @@ def _call_builtin(t: Tracer, function: Any, arguments: list[Any], keywords: dict
         return construct(t, function, arguments, keywords)
     if isinstance(function, type) and issubclass(function, BaseException):
         t.fail(UnsupportedSyntaxError, "an exception is made in a raise statement only", found=name)
-    raise t.error(
-        KernelTypeError,
-        f"'{name}' cannot be called in {t.where}",
-        found=f"{getattr(function, '__module__', '')}.{name}",
-        accepted="dt functions, pure builtins, math, operator, and functions written in Python",
-    )
+    raise _foreign(t, function, name)
 
 
 def _call_intrinsic(t: Tracer, function: Intrinsic, arguments: list[Any], keywords: dict[str, Any]) -> Any:

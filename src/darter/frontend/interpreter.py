@@ -18,7 +18,7 @@ from darter.frontend.operators import BINARY, truth
 from darter.frontend.raising import assert_statement, raise_statement
 from darter.frontend.static_python import iterate
 from darter.frontend.tracer import Tracer
-from darter.frontend.values import KernelCall, RuntimeRange
+from darter.frontend.values import KernelCall, RuntimeRange, kind_of
 from darter.ir.nodes import Value
 
 Statements = tuple[ast.stmt, ...]
@@ -159,6 +159,14 @@ def _if(t: Tracer, node: ast.If) -> Dead:
 def _return(t: Tracer, node: ast.Return) -> Dead:
     value = None if node.value is None else evaluate(t, node.value)
     t.at = node
+    if t.depth == 0 and value is not None:
+        t.fail(
+            KernelTypeError,
+            f"{t.where} returns nothing",
+            found=kind_of(value),
+            accepted="return, without a value",
+            advice="write results into a tensor that the caller passes",
+        )
     locals_ = t.frame.locals
     locals_[RETURNED] = True
     locals_[RESULT] = value

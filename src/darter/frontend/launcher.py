@@ -107,6 +107,7 @@ def _triple(t: Tracer, value: Any, name: str) -> list[Any]:
                 f"{name} takes integers",
                 found=kind_of(part),
                 accepted="an integer, or a tuple of one to three",
+                advice="dt.cdiv(n, BLOCK) rounds a quotient up" if name == "grid" else "",
             )
     return parts + [1] * (3 - len(parts))
 

@@ -18,6 +18,7 @@ from darter.frontend.values import (
     KernelList,
     RegisterArray,
     StructValue,
+    TensorValue,
     is_runtime,
     kind_of,
 )
@@ -109,6 +110,7 @@ def iterate(t: Tracer, value: Any) -> list[Any]:
         "this has no items that are known at compile time",
         found=kind_of(value),
         accepted="tuples, lists, dicts, strings, range(...) of static numbers, register arrays",
+        advice="for i in range(x.shape[0]): v = x[i]" if isinstance(value, TensorValue) else "",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Iterator
 
 from darter.errors import SourceUnavailableError
 from darter.ir.places import FunctionName, Loc
@@ -11,7 +12,7 @@ from darter.source import FunctionSource, source_of
 
 
 def source_line(name: FunctionName, loc: Loc, known: types.FunctionType | None = None) -> str:
-    """Return the source line of ``loc`` with carets, under its place; ``known`` is a function that may be the one.
+    """Return the source line of ``loc`` with carets, under its place; ``known`` is a launcher that may be it or reach it.
 
     Where the function is not to be found, the line is counted from ``def``, which is line 1.
     """
@@ -37,10 +38,32 @@ def _source(name: FunctionName, known: types.FunctionType | None) -> FunctionSou
 
 
 def _live(name: FunctionName, known: types.FunctionType | None) -> types.FunctionType | None:
-    if known is not None and (name.qualname, name.module) == (known.__qualname__, known.__module__):
-        return known
+    for function in _enclosed(known):
+        if (name.qualname, name.module) == (function.__qualname__, function.__module__):
+            return function
     found: object = sys.modules.get(name.module)
     for part in name.qualname.split("."):
         found = getattr(found, part, None)
-    found = getattr(found, "__wrapped__", found)
-    return found if isinstance(found, types.FunctionType) else None
+    return _plain(found)
+
+
+def _enclosed(function: types.FunctionType | None) -> Iterator[types.FunctionType]:
+    """Yield ``function`` and what its closure reaches, kernels and launchers too: no module path leads there."""
+    waiting = [] if function is None else [function]
+    seen = set(waiting)
+    while waiting:
+        current = waiting.pop()
+        yield current
+        for cell in current.__closure__ or ():
+            try:
+                found = _plain(cell.cell_contents)
+            except ValueError:  # an empty cell
+                continue
+            if found is not None and found not in seen:
+                seen.add(found)
+                waiting.append(found)
+
+
+def _plain(value: object) -> types.FunctionType | None:
+    value = getattr(value, "__wrapped__", value)
+    return value if isinstance(value, types.FunctionType) else None

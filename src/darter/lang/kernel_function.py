@@ -34,6 +34,13 @@ class KernelFunction:
             f"function decorated with @dt.jit: {self.__wrapped__.__name__}(...).launch(grid=..., block=...)"
         )
 
+    def __getitem__(self, launch: object) -> Any:
+        """Raise ``KernelTypeError``: there is no ``kernel[grid, block](...)``."""
+        raise KernelTypeError(
+            f"kernel {self.__wrapped__.__qualname__!r} takes its grid and block by .launch, inside a function "
+            f"decorated with @dt.jit: {self.__wrapped__.__name__}(...).launch(grid=..., block=...)"
+        )
+
     def with_options(self, options: KernelOptions) -> KernelFunction:
         """Return a kernel of the same function with ``options``; this one stays as it is."""
         return KernelFunction(self.__wrapped__, options)

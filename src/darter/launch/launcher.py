@@ -15,7 +15,14 @@ from typing import Any
 
 from darter._native import CallState, CompiledFunction, Guards, JitFunction
 from darter.config import Config, process
-from darter.errors import CaptureDriftError, KeyMismatchError, NotCompiledError, VariantsWarning
+from darter.errors import (
+    CaptureDriftError,
+    CompileError,
+    KeyMismatchError,
+    NotCompiledError,
+    StaticEvaluationError,
+    VariantsWarning,
+)
 from darter.launch import explain
 from darter.launch.counts import CacheInfo, Counts
 from darter.launch.options import JitOptions, jit_options
@@ -106,7 +113,12 @@ class Launcher:
             drifted = self._variants.drifted(words)
             if drifted is not None and self._on_drift() == "raise":
                 raise CaptureDriftError(explain.drift_message(self.plan().name, drifted.guards))
-        return self._build(description, words, stream)
+        try:
+            return self._build(description, words, stream)
+        except CompileError as error:
+            # The message points at the caller's code; fifty frames of the stages that found it would hide that.
+            cause = error.__cause__ if isinstance(error, StaticEvaluationError) else None
+            raise error.with_traceback(None) from cause
 
     # -- what a CompiledFunction's dispatcher calls -------------------------------------------------------------------
 

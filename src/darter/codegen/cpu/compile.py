@@ -31,8 +31,7 @@ def llvm_text(kernels: Sequence[Kernel], target: Target) -> str:
 def _lower(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[KernelEntry, ...]]:
     module = ModuleText(_ATTRIBUTES)
     entries = tuple(
-        emit_kernel(module, kernel, f"darter_{position}_{_plain(kernel.name)}", target)
-        for position, kernel in enumerate(kernels)
+        emit_kernel(module, kernel, f"{_plain(kernel.name)}_{number}", target) for number, kernel in enumerate(kernels)
     )
     return module.finish(), entries
 
