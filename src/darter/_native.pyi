@@ -196,8 +196,9 @@ class JitFunction:
     def _time_parts(self, repeats: int, /, *args: Any, **kwargs: Any) -> dict[str, float]:
         """Return nanoseconds of each step of a warm call of a launcher called before, each step ``repeats`` times over.
 
-        ``bind``; ``reading`` of the arguments' values; ``key``: reading, checks, key words and argument slots; ``lookup`` in
-        the table; ``guards``; on the CPU ``program``, which launches.  Each alone in a loop: a lower bound of its part.
+        ``bind``; ``reading`` of the arguments' values; ``key``: reading, checks, key words and argument slots;
+        ``lookup`` in the table; ``guards``; on the CPU ``program``, which launches.  Each alone in a loop: a lower
+        bound of its part.
         """
 
     def _compile(self, cold: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CompiledFunction:

@@ -291,10 +291,11 @@ def in_threads(count: int, call: Callable[[int], None]) -> list[dt.DarterError]:
 def test_F11_cold_threads_compile_once() -> None:
     scale = make_scale()
     pairs = [arrays() for _ in range(8)]
-    assert in_threads(8, lambda number: scale(*pairs[number])) == []
+    # A factor of its own: a build for 2.0 may be in this process' memory already.
+    assert in_threads(8, lambda number: scale(*pairs[number], 0.375)) == []
     assert scale.cache_info()["compiles"] == 1
     for x, o in pairs:
-        assert (o == x * 2).all()
+        assert (o == x * 0.375).all()
 
 
 def test_F11_G01_cold_threads_share_an_exception_and_nothing_is_kept() -> None:

@@ -1,9 +1,9 @@
 """Every Python snippet and every command of README.md, CONTRIBUTING.md and docs/ runs.
 
-A python fence is run as a program; a ``text`` fence right after it is what the program prints.  One that needs what this
-machine may lack says so in the line before it, ``<!-- needs: cuda -->`` or ``<!-- needs: torch -->``; one that goes on
-where the fence before it ended, ``<!-- continues -->``.  Commands stand in fences, in indented blocks and in tables; each
-that begins with ``darter`` is run, each ``make`` target must exist.
+A python fence is run as a program; a ``text`` fence right after it is what the program prints.  One that needs what
+this machine may lack says so in the line before it, ``<!-- needs: cuda -->`` or ``<!-- needs: torch -->``; one that
+goes on where the fence before it ended, ``<!-- continues -->``.  Commands stand in fences, indented blocks and tables;
+each that begins with ``darter`` is run, each ``make`` target must exist.
 """
 
 from __future__ import annotations

@@ -273,7 +273,7 @@ def _watch_mro(cls: type, step: Step, _result: object) -> tuple[Watch, ...]:
     return tuple(found)
 
 
-def _watch_name(function: types.FunctionType, step: Step, _result: object) -> tuple[Watch, ...]:
+def _watch_name(function: Any, step: Step, _result: object) -> tuple[Watch, ...]:
     """Watch a name in globals, and in builtins if globals do not have it."""
     held = function.__globals__.get(str(step[1]), ABSENT)
     watched: Watch = ("dict", function.__globals__, step[1], held)

@@ -27,7 +27,7 @@ _OVERFLOWING = {Opcode.ADD, Opcode.SUB, Opcode.MUL, Opcode.FLOORDIV, Opcode.MOD,
 def lower(module: n.Module, describe: Describe | None = None) -> Program:
     """Return the launch program of ``module``'s launcher body.
 
-    ``describe`` turns a position into text such as ``file.py:12`` for messages.
+    ``describe`` turns a position into the lines of a message that show it.
 
     Raises:
         UnsupportedSyntaxError: the body has a loop over a runtime value, a function that launchers do not have, or is
@@ -156,7 +156,7 @@ class _Lowering:
                 self._scalar(node)
 
     def _unsupported(self, node: n.Node, what: str) -> UnsupportedSyntaxError:
-        return UnsupportedSyntaxError(f"{self._describe(node.loc)}: a launcher cannot contain {what}")
+        return UnsupportedSyntaxError(f"a launcher cannot contain {what}\n{self._describe(node.loc)}")
 
     def _scalar(self, node: n.Node) -> None:
         op, dtype, operands = self._operation(node)
