@@ -3,7 +3,8 @@
 A python fence is run as a program; a ``text`` fence right after it is what the program prints.  One that needs what
 this machine may lack says so in the line before it, ``<!-- needs: cuda -->`` or ``<!-- needs: torch -->``; one that
 goes on where the fence before it ended, ``<!-- continues -->``.  Commands stand in fences, indented blocks and tables;
-each that begins with ``darter`` is run, each ``make`` target must exist.
+each that begins with ``darter`` is run, each ``make`` target must exist.  ``python -m tests.docs.test_snippets`` writes
+what fences print.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,20 +77,42 @@ def _missing(needs: str | None) -> str | None:
     return None
 
 
+def _printed(snippet: Snippet, directory: Path) -> str:
+    """Run a fence after those that it continues; returns what it prints itself."""
+    program = directory / "snippet.py"
+    mark = "-- what the fence itself prints --"
+    program.write_text(f"{snippet.before}\nprint({mark!r})\n{snippet.text}", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DARTER_CACHE_DIR": str(directory / "store")}
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment, cwd=directory, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{snippet}:\n{done.stderr}"
+    return done.stdout.partition(f"{mark}\n")[2]
+
+
 @pytest.mark.parametrize("snippet", _snippets(), ids=str)
 def test_snippets_run(snippet: Snippet, tmp_path: Path) -> None:
     if reason := _missing(snippet.needs):
         pytest.skip(reason)
-    program = tmp_path / "snippet.py"
-    mark = "-- what the fence itself prints --"
-    program.write_text(f"{snippet.before}\nprint({mark!r})\n{snippet.text}", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "DARTER_CACHE_DIR": str(tmp_path / "store")}
-    done = subprocess.run(
-        [sys.executable, str(program)], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{snippet}:\n{done.stderr}"
-    if snippet.output is not None:
-        assert done.stdout.partition(f"{mark}\n")[2] == snippet.output
+    printed = _printed(snippet, tmp_path)
+    assert snippet.output in (None, printed)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_and_names_of_files_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert [link for link in links if not (page.parent / link).exists()] == []
+    files = [
+        f"/{path.relative_to(ROOT).as_posix()}" for part in ("src", "native", "tests", "docs") for path in _files(part)
+    ]
+    files += [f"/{path.name}" for path in ROOT.iterdir()]
+    named = re.findall(r"`([\w/]+\.(?:py|pyi|cpp|hpp|txt|toml))`", text)
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in files)] == []
+
+
+def _files(part: str) -> list[Path]:
+    return [path for path in (ROOT / part).rglob("*") if path.is_file()]
 
 
 def test_the_readme_has_a_snippet_and_its_two_commands() -> None:
@@ -120,3 +144,19 @@ def test_commands_work(command: str, where: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{where}: {command}\n{done.stdout}\n{done.stderr}"
+
+
+def _write_outputs() -> None:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        # From the end, so that places before stay what they are.
+        for snippet in reversed([s for s in _snippets() if s.page == page and s.output is not None]):
+            with tempfile.TemporaryDirectory() as directory:
+                printed = _printed(snippet, Path(directory))
+            start = text.index("```text\n", text.index(snippet.text)) + len("```text\n")
+            text = text[:start] + printed + text[start + len(snippet.output or "") :]
+        page.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    _write_outputs()

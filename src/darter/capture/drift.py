@@ -91,9 +91,8 @@ def show_fingerprint(found: bytes) -> str:
 
 def _code_pair(old: object, new: object) -> tuple[str, str]:
     if not isinstance(new, types.FunctionType):
-        return "its code", show(new)
-    line = _place(new, new.__code__.co_firstlineno)
-    return "the code that was compiled", f"other code ({line})"
+        return "as compiled", show(new)
+    return "as compiled", f"changed ({_place(new, new.__code__.co_firstlineno)})"
 
 
 def _where(path: Path, values: Mapping[Path, object]) -> str:

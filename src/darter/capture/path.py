@@ -105,8 +105,7 @@ def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[
             suffix = "" if step[0] == "defaults" else f" {name}"
             return "default" if not text else kind, f"{text} default{suffix}".strip()
         case "code":
-            # The old and the new code say that they are code.
-            return kind, text
+            return f"code of {kind}" if is_last else kind, text
         case "length" | "keys" | "type":
             return kind, f"{text} {step[0]}".strip() if is_last else text
         case _:
