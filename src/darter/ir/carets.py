@@ -12,7 +12,7 @@ from darter.source import FunctionSource, source_of
 
 
 def source_line(name: FunctionName, loc: Loc, known: types.FunctionType | None = None) -> str:
-    """Return the source line of ``loc`` with carets, under its place; ``known`` is a launcher that may be it or reach it.
+    """Return the source line of ``loc`` with carets, under its place; ``known`` may be it or reach it.
 
     Where the function is not to be found, the line is counted from ``def``, which is line 1.
     """

@@ -227,7 +227,7 @@ def test_printing_and_assertions_take_f_strings():
     def k(x):
         t = dt.thread_idx.x
         dt.print(f"t={t}", "v:", x[t], 3)
-        dt.assert_(x[t] >= 0, f"negative at {t}")
+        dt.assert_(x[t] >= 0, f"negative at {t}")  # noqa: PT009
 
     (block,) = [kernel.body for kernel in traced(launcher(k), np.zeros(32, np.float32)).kernels]
     assert [node.pieces for node in block.nodes if isinstance(node, n.Print)] == [("t=", " v: ", " 3")]

@@ -64,7 +64,7 @@ def test_a_launcher_may_launch_nothing() -> None:
 def test_a_failure_in_a_local_kernel_shows_its_line() -> None:
     @dt.kernel
     def check_kernel(x: dt.Tensor):
-        dt.assert_(x[dt.thread_idx.x] > 0, "x is not positive")
+        dt.assert_(x[dt.thread_idx.x] > 0, "x is not positive")  # noqa: PT009
 
     @dt.jit
     def check(x: dt.Tensor):
