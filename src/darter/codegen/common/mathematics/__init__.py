@@ -8,7 +8,6 @@ from types import MappingProxyType
 
 from darter.codegen.common.mathematics.division import floor_divide, floor_modulo
 from darter.codegen.common.mathematics.functions import emit
-
 from darter.ir.operations import MathOp
 
 LARGEST_ERROR_ULPS = MappingProxyType(
