@@ -49,6 +49,7 @@ bool fill(void* library) {
       {&table.host_alloc, "cuMemHostAlloc"},
       {&table.host_device_pointer, "cuMemHostGetDevicePointer_v2"},
       {&table.host_free, "cuMemFreeHost"},
+      {&table.pointer_attribute, "cuPointerGetAttribute"},
       {&table.error_name, "cuGetErrorName"},
   };
   for (const Symbol& symbol : symbols) {

@@ -37,6 +37,7 @@ enum JitOption : int { kMaxRegisters = 0, kErrorLog = 5, kErrorLogBytes = 6 };
 enum JitInput : int { kPtx = 1 };
 enum CaptureMode : int { kCaptureRelaxed = 2 };
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1 };
+enum PointerAttribute : int { kDeviceOrdinal = 9 };
 enum AttributeId : int { kCooperative = 2, kClusterDimension = 4, kProgrammaticStreamSerialization = 6 };
 
 constexpr unsigned kHostAllocPortable = 1;
@@ -96,6 +97,7 @@ struct Api {
   Result (*host_alloc)(void**, size_t, unsigned);
   Result (*host_device_pointer)(uint64_t*, void*, unsigned);
   Result (*host_free)(void*);
+  Result (*pointer_attribute)(void*, int, uint64_t);
   Result (*error_name)(Result, const char**);
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 
 #include "cuda_module.hpp"
@@ -109,12 +110,10 @@ PyObject* context_name(PyObject* object, PyObject*) {
 }
 
 PyObject* context_load(PyObject* object, PyObject* args) {
-  Py_buffer image;
+  PyObject* image = nullptr;
   unsigned number = 0;
-  if (!PyArg_ParseTuple(args, "y*I", &image, &number)) return nullptr;
-  PyObject* result = load_module(self_of(object), static_cast<const char*>(image.buf), image.len, number);
-  PyBuffer_Release(&image);
-  return result;
+  if (!PyArg_ParseTuple(args, "SI", &image, &number)) return nullptr;
+  return make_module(self_of(object), image, number);
 }
 
 // link(ptx, max_registers) -> bytes: a cubin for this device, made by the driver's own assembler.
@@ -236,13 +235,33 @@ PyObject* driver_version(PyObject*, PyObject* args) {
   return PyLong_FromLong(version);
 }
 
+PyObject* pointer_device(PyObject*, PyObject* args) {
+  unsigned long long address = 0;
+  const char* path = nullptr;
+  if (!PyArg_ParseTuple(args, "K|z", &address, &path)) return nullptr;
+  const Api* api = open(path);
+  if (api == nullptr) return nullptr;
+  const int ordinal = device_of_pointer(api, address);
+  return ordinal < 0 ? nullptr : PyLong_FromLong(ordinal);
+}
+
 PyMethodDef functions[] = {
+    {"cuda_pointer_device", pointer_device, METH_VARARGS, "cuda_pointer_device(address, driver=None) -> int, its device"},
     {"cuda_device_count", device_count, METH_VARARGS, "cuda_device_count(driver=None) -> int"},
     {"cuda_driver_version", driver_version, METH_VARARGS, "cuda_driver_version(driver=None) -> int, 12040 for 12.4"},
     {},
 };
 
 }  // namespace
+
+int device_of_pointer(const Api* api, uint64_t address) {
+  int ordinal = 0;
+  Result status = api->pointer_attribute(&ordinal, kDeviceOrdinal, address);
+  if (status == kSuccess) return ordinal;
+  char detail[64];
+  std::snprintf(detail, sizeof detail, "0x%llx is no address of device memory", static_cast<unsigned long long>(address));
+  return raise_status(status, "cuPointerGetAttribute", detail);
+}
 
 int raise_recorded_assert(CudaContext* context) {
   AssertBuffer* buffer = context->asserts;

@@ -83,6 +83,9 @@ class RelaxedCapture {
 // Raises what device code recorded, if anything; 0 or -1.
 [[gnu::cold]] int raise_recorded_assert(CudaContext* context);
 
+// The ordinal of the device that an address belongs to; -1 with DriverError set.
+[[gnu::cold]] int device_of_pointer(const Api* api, uint64_t address);
+
 bool register_cuda_context(PyObject* module);
 
 }  // namespace darter::cuda

@@ -19,7 +19,7 @@ struct KernelShape {
 };
 
 // Returns a new CudaKernel, its code loaded (so that no launch loads lazily); NULL with an exception set.
-PyObject* make_kernel(CudaModule* module, const char* symbol, PyObject* name, const KernelShape& shape);
+PyObject* make_kernel(CudaModule* module, PyObject* symbol, PyObject* name, const KernelShape& shape);
 
 bool register_cuda_kernel(PyObject* module);
 

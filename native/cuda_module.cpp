@@ -19,31 +19,36 @@ CudaModule* self_of(PyObject* object) { return reinterpret_cast<CudaModule*>(obj
 void module_dealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   Py_XDECREF(self_of(object)->context);
+  Py_XDECREF(self_of(object)->image);
   type->tp_free(object);
   Py_DECREF(type);
 }
 
 PyObject* module_kernel(PyObject* object, PyObject* args) {
   CudaModule* self = self_of(object);
-  const char* symbol = nullptr;
+  PyObject* symbol = nullptr;
   PyObject* name = nullptr;
   KernelShape shape{};
-  if (!PyArg_ParseTuple(args, "sUIii(iii)", &symbol, &name, &shape.index, &shape.parameters, &shape.messages,
+  if (!PyArg_ParseTuple(args, "UUIii(iii)", &symbol, &name, &shape.index, &shape.parameters, &shape.messages,
                         &shape.block[0], &shape.block[1], &shape.block[2])) {
     return nullptr;
   }
-  if (self->module == nullptr) return raise_error("DriverError", "kernel '%s': its module has been unloaded", symbol);
+  if (self->module == nullptr && load_module(self) < 0) return nullptr;
   return make_kernel(self, symbol, name, shape);
 }
 
 PyObject* module_unload(PyObject* object, PyObject*) {
   CudaModule* self = self_of(object);
   if (self->module == nullptr || self->captured) return PyBool_FromLong(self->module == nullptr);
-  CurrentContext current(self->context->api, self->context->context);
+  const Api* api = self->context->api;
+  CurrentContext current(api, self->context->context);
   Result status = current.status();
-  if (status == kSuccess) status = self->context->api->module_unload(self->module);
+  // Launches that are still running use the code.
+  if (status == kSuccess) status = api->context_synchronize();
+  if (status == kSuccess) status = api->module_unload(self->module);
   if (status != kSuccess) return raise_status(status, "cuModuleUnload", ""), nullptr;
   self->module = nullptr;
+  ++self->loads;
   Py_RETURN_TRUE;
 }
 
@@ -55,8 +60,13 @@ PyMethodDef methods[] = {
     {},
 };
 
-PyGetSetDef properties[] = {{"captured", module_captured, nullptr, "Whether a stream capture holds a launch.", nullptr},
-                            {}};
+PyObject* module_loaded(PyObject* object, void*) { return PyBool_FromLong(self_of(object)->module != nullptr); }
+
+PyGetSetDef properties[] = {
+    {"captured", module_captured, nullptr, "Whether a stream capture holds a launch.", nullptr},
+    {"loaded", module_loaded, nullptr, "Whether the code is in the context; a launch loads it again.", nullptr},
+    {},
+};
 
 PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void*>(module_dealloc)},
@@ -71,32 +81,35 @@ PyType_Spec spec = {"darter._native.CudaModule", sizeof(CudaModule), 0,
 
 }  // namespace
 
-PyObject* load_module(CudaContext* context, const char* image, Py_ssize_t image_bytes, unsigned number) {
-  const Api* api = context->api;
+int load_module(CudaModule* self) {
+  const Api* api = self->context->api;
   Module loaded = nullptr;
   Result status = kSuccess;
   {
     RelaxedCapture relaxed(api);
-    CurrentContext current(api, context->context);
+    CurrentContext current(api, self->context->context);
     status = current.status();
     // The driver reads the size from the ELF header.
-    if (status == kSuccess) status = api->module_load(&loaded, image, 0, nullptr, nullptr);
+    if (status == kSuccess) status = api->module_load(&loaded, PyBytes_AS_STRING(self->image), 0, nullptr, nullptr);
   }
   if (status != kSuccess) {
     char detail[96];
-    std::snprintf(detail, sizeof detail, "a cubin of %lld bytes on device %d", static_cast<long long>(image_bytes),
-                  context->ordinal);
-    raise_status(status, "cuModuleLoadDataEx", detail);
-    return nullptr;
+    std::snprintf(detail, sizeof detail, "a cubin of %lld bytes on device %d",
+                  static_cast<long long>(PyBytes_GET_SIZE(self->image)), self->context->ordinal);
+    return raise_status(status, "cuModuleLoadDataEx", detail);
   }
-  PyObject* object = CudaModule_Type->tp_alloc(CudaModule_Type, 0);
-  if (object == nullptr) return nullptr;
-  CudaModule* self = self_of(object);
-  self->context = reinterpret_cast<CudaContext*>(Py_NewRef(reinterpret_cast<PyObject*>(context)));
   self->module = loaded;
+  return 0;
+}
+
+PyObject* make_module(CudaContext* context, PyObject* image, unsigned number) {
+  PythonRef object(CudaModule_Type->tp_alloc(CudaModule_Type, 0));
+  if (!object) return nullptr;
+  CudaModule* self = self_of(object.get());
+  self->context = reinterpret_cast<CudaContext*>(Py_NewRef(reinterpret_cast<PyObject*>(context)));
+  self->image = Py_NewRef(image);
   self->number = number;
-  self->captured = false;
-  return object;
+  return load_module(self) < 0 ? nullptr : object.release();
 }
 
 bool register_cuda_module(PyObject* module) {

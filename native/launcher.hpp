@@ -59,7 +59,8 @@ bool read_arguments(Launcher* launcher, PyObject* const* arguments, Call* call);
 
 // Resolves a stream argument.
 bool read_stream(const Place& place, PyObject* object, Call* call);
-// Without an explicit stream: the current stream of the tensors' framework on their device.
-bool choose_stream(Launcher* launcher, Call* call);
+// Without an explicit stream: the current stream of the tensors' framework on their device. In any case, behind what
+// producers without a stream of their own still compute.
+bool settle_stream(Launcher* launcher, Call* call);
 
 }  // namespace darter

@@ -57,6 +57,14 @@ bool view_of_dltensor(const Place& place, const DLTensor& tensor, TensorView* vi
 // torch's part of choose_reader: 1 a plain tensor type, 0 no torch type, -1 refused.
 int classify_torch(const Place& place, PyObject* object, TypeCache* cache);
 
+// Sources of streams for frameworks that have no exchange table; only `current_work_stream` is set.
+//
+// torch before 2.10 and CuPy say their current stream in Python. Producers that have none (JAX, say) make their arrays
+// ready on the legacy default stream when they export them: no launch may overtake it.
+const DLPackExchangeAPI* torch_streams();
+const DLPackExchangeAPI* cupy_streams();
+const DLPackExchangeAPI* legacy_streams();
+
 // The exchange table of a type, or NULL without an exception.
 const DLPackExchangeAPI* exchange_api_of(PyTypeObject* type);
 

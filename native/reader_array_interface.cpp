@@ -2,6 +2,7 @@
 // Source: numpy's "The array interface protocol" and numba's "CUDA Array Interface (Version 3)".
 #include <cstdlib>
 
+#include "cuda_context.hpp"
 #include "reader.hpp"
 #include "scalar_types.hpp"
 
@@ -53,6 +54,28 @@ bool read_data(const Place& place, PyObject* data, TensorView* view) {
   return readonly >= 0 || refuse_type(place, "its array interface has no usable 'data'");
 }
 
+// The protocol says no device: the driver knows it of the address. Device 0 where there is no memory.
+bool read_device(const Place& place, TensorView* view) {
+  view->device_type = kDLCUDA;
+  view->device_id = 0;
+  if (view->address == 0) return true;
+  const cuda::Api* api = cuda::open(nullptr);
+  view->device_id = api != nullptr ? cuda::device_of_pointer(api, view->address) : -1;
+  return view->device_id >= 0 || refuse_value(place, "its __cuda_array_interface__ gives no address of a CUDA device");
+}
+
+// Waits until the array is ready: version 3 names the stream that computes it, and asks the consumer to wait for it.
+bool wait_for_producer(const Place& place, PyObject* stream) {
+  if (stream == nullptr || stream == Py_None) return true;
+  void* handle = PyLong_AsVoidPtr(stream);
+  if (PyErr_Occurred() != nullptr) return refuse_type(place, "its array interface has no usable 'stream'");
+  if (reinterpret_cast<uintptr_t>(handle) <= 1) return true;
+  const cuda::Api* api = cuda::open(nullptr);
+  const cuda::Result status = api != nullptr ? api->stream_synchronize(static_cast<cuda::Stream>(handle)) : -1;
+  if (api != nullptr && status != cuda::kSuccess) cuda::raise_status(status, "cuStreamSynchronize", "");
+  return status == cuda::kSuccess || refuse_value(place, "the stream that computes it cannot be waited for");
+}
+
 }  // namespace
 
 bool read_array_interface(const Place& place, PyObject* object, bool cuda, TensorView* view) {
@@ -91,10 +114,10 @@ bool read_array_interface(const Place& place, PyObject* object, bool cuda, Tenso
   view->shape = view->storage;
   view->strides = strides;
   view->byte_strides = true;
-  view->device_type = cuda ? kDLCUDA : kDLCPU;
+  view->device_type = kDLCPU;
   view->device_id = 0;
   view->framework = nullptr;
-  return true;
+  return !cuda || (read_device(place, view) && wait_for_producer(place, PyDict_GetItemString(fields, "stream")));
 }
 
 }  // namespace darter

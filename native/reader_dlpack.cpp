@@ -4,15 +4,32 @@
 namespace darter {
 namespace {
 
-// Calls object.__dlpack__ for the newest capsule that the producer has, without a copy or a wait for another stream.
-PyObject* capsule_of(PyObject* object, bool on_host) {
+// Whether the type's library says its current stream, so that its launches need no wait.
+bool has_streams(PyTypeObject* type, const char* library) {
+  Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    return false;
+  }
+  const size_t length = std::strlen(library);
+  return std::strncmp(text, library, length) == 0 && (text[length] == '\0' || text[length] == '.');
+}
+
+const DLPackExchangeAPI* streams_of(PyObject* object) {
+  if (has_streams(Py_TYPE(object), "cupy")) return cupy_streams();
+  return has_streams(Py_TYPE(object), "torch") ? torch_streams() : legacy_streams();
+}
+
+// Calls object.__dlpack__ for the newest capsule that the producer has, without a copy. Host arrays take no stream.
+PyObject* capsule_of(PyObject* object, bool on_host, const DLPackExchangeAPI* streams) {
   Ref method(PyObject_GetAttrString(object, "__dlpack__"));
   if (!method) return nullptr;
   Ref none(PyTuple_New(0));
   Ref keywords(none ? PyDict_New() : nullptr);
-  // -1 asks the producer not to synchronise; host arrays take no stream.
+  // -1 asks the producer not to synchronise, 1 to make the array ready on the legacy default stream.
   if (keywords && !on_host) {
-    Ref stream(PyLong_FromLong(-1));
+    Ref stream(PyLong_FromLong(streams == legacy_streams() ? 1 : -1));
     if (!stream || PyDict_SetItemString(keywords.get(), "stream", stream.get()) < 0) return nullptr;
   }
   Ref version(keywords ? Py_BuildValue("(ii)", 1, 1) : nullptr);
@@ -82,13 +99,14 @@ bool read_exchange(const Place& place, PyObject* object, const DLPackExchangeAPI
 
 bool read_dlpack(const Place& place, PyObject* object, TensorView* view) {
   view->readonly = false;
-  view->framework = nullptr;
   const int on_host = host_device(object);
-  Ref capsule(on_host < 0 ? nullptr : capsule_of(object, on_host == 1));
+  const DLPackExchangeAPI* streams = on_host == 0 ? streams_of(object) : nullptr;
+  Ref capsule(on_host < 0 ? nullptr : capsule_of(object, on_host == 1, streams));
   if (!capsule) {
     return refuse_type(place, "a %s could not be read through __dlpack__; pass a dense array or tensor",
                        Py_TYPE(object)->tp_name);
   }
+  view->framework = streams;
   if (PyCapsule_IsValid(capsule.get(), "dltensor_versioned")) {
     return consume<DLManagedTensorVersioned>(place, capsule.get(), "dltensor_versioned", "used_dltensor_versioned",
                                              view);

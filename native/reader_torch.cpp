@@ -351,6 +351,7 @@ DARTER_COLD bool read_slowly(const Place& place, PyObject* object, TensorView* v
   } else {
     Ref detached(PyObject_CallMethod(object, "detach", nullptr));  // __dlpack__ refuses tensors that require grad
     if (!detached || !read_dlpack(place, detached.get(), view)) return false;
+    if (view->device_type != kDLCPU) view->framework = torch_streams();
   }
   return true;
 }
@@ -420,7 +421,7 @@ bool read_torch(const Place& place, PyObject* object, TensorView* view) {
   }
   torch.shim.get_device_index(handle, &view->device_id);
   view->device_type = torch.cuda_device_type;
-  view->framework = torch.exchange;
+  view->framework = DARTER_LIKELY(torch.exchange != nullptr) ? torch.exchange : torch_streams();
   return true;
 }
 

@@ -1,4 +1,6 @@
 // Streams: the explicit argument in any of its spellings, or the framework's current stream on the tensors' device.
+#include "cuda_api.hpp"
+#include "errors.hpp"
 #include "launcher.hpp"
 
 namespace darter {
@@ -48,21 +50,104 @@ bool read_stream(const Place& place, PyObject* object, Call* call) {
                      Py_TYPE(object)->tp_name);
 }
 
-bool choose_stream(Launcher* launcher, Call* call) {
-  const auto device_type = static_cast<int32_t>(call->device >> 32);
-  const auto device_id = static_cast<int32_t>(call->device);
-  if (call->framework == nullptr) return true;
-  if (call->framework->current_work_stream(device_type, device_id, &call->stream) != 0) return false;
-  if (call->other_framework == nullptr) return true;
-  void* other = nullptr;
-  if (call->other_framework->current_work_stream(device_type, device_id, &other) != 0) return false;
-  if (other == call->stream) return true;
-  const ArgumentPath path{nullptr, launcher->plan.params[static_cast<size_t>(call->device_param)].name, 0};
+namespace {
+
+int stream_of_call(void** out, PyObject* function, int32_t device_id, PyObject* attribute) {
+  Ref device(function != nullptr ? PyLong_FromLong(device_id) : nullptr);
+  Ref stream(device ? PyObject_CallOneArg(function, device.get()) : nullptr);
+  Ref handle(stream && attribute != nullptr ? PyObject_GetAttr(stream.get(), attribute) : stream.release());
+  if (!handle) return -1;
+  *out = PyLong_AsVoidPtr(handle.get());
+  return PyErr_Occurred() != nullptr ? -1 : 0;
+}
+
+int torch_stream(int32_t, int32_t device_id, void** out) {
+  Ref module(PyImport_ImportModule("torch._C"));
+  Ref function(module ? PyObject_GetAttrString(module.get(), "_cuda_getCurrentRawStream") : nullptr);
+  return stream_of_call(out, function.get(), device_id, nullptr);
+}
+
+int cupy_stream(int32_t, int32_t device_id, void** out) {
+  Ref module(PyImport_ImportModule("cupy.cuda"));
+  Ref function(module ? PyObject_GetAttrString(module.get(), "get_current_stream") : nullptr);
+  Ref attribute(PyUnicode_InternFromString("ptr"));
+  return stream_of_call(out, function.get(), device_id, attribute.get());
+}
+
+int legacy_stream(int32_t, int32_t, void** out) {
+  *out = nullptr;
+  return 0;
+}
+
+constexpr DLPackExchangeAPI kTorchStreams = {{1, 3}, nullptr, nullptr, nullptr, nullptr, nullptr, torch_stream};
+constexpr DLPackExchangeAPI kCupyStreams = {{1, 3}, nullptr, nullptr, nullptr, nullptr, nullptr, cupy_stream};
+constexpr DLPackExchangeAPI kLegacyStreams = {{1, 3}, nullptr, nullptr, nullptr, nullptr, nullptr, legacy_stream};
+
+// 0 and 1 both name the legacy default stream.
+bool is_legacy(void* stream) { return reinterpret_cast<uintptr_t>(stream) <= 1; }
+bool same_stream(void* a, void* b) { return a == b || (is_legacy(a) && is_legacy(b)); }
+
+bool current_stream(const DLPackExchangeAPI* framework, const Call& call, void** out) {
+  const auto device_type = static_cast<int32_t>(call.device >> 32);
+  if (framework->current_work_stream != nullptr &&
+      framework->current_work_stream(device_type, static_cast<int32_t>(call.device), out) == 0) {
+    return true;
+  }
+  if (PyErr_Occurred() == nullptr) {
+    raise_error("DriverError", "the framework of the arguments does not say its current stream on device %d",
+                static_cast<int>(static_cast<int32_t>(call.device)));
+  }
+  return false;
+}
+
+DARTER_COLD bool refuse_streams(Launcher* launcher, const Call& call, void* other) {
+  const ArgumentPath path{nullptr, launcher->plan.params[static_cast<size_t>(call.device_param)].name, 0};
   return refuse_value(
       {launcher->plan.name, &path},
       "its framework's current stream is %p, that of another argument's framework is %p; name the stream "
       "that the launch shall use by a dt.Stream parameter",
-      call->stream, other);
+      call.stream, other);
+}
+
+// The host waits for the legacy stream: nothing else orders another one behind it without an event that would have to be
+// kept.
+DARTER_COLD bool wait_for_legacy_stream() {
+  const cuda::Api* api = cuda::open(nullptr);
+  if (api == nullptr) return false;
+  const cuda::Result status = api->stream_synchronize(reinterpret_cast<cuda::Stream>(uintptr_t{1}));
+  if (status == cuda::kSuccess) return true;
+  cuda::raise_status(status, "cuStreamSynchronize", "to make arrays ready that another framework computes");
+  return false;
+}
+
+// Two frameworks, or one that has no stream of its own.
+DARTER_COLD bool settle_among_frameworks(Launcher* launcher, Call* call) {
+  const bool behind_legacy = call->framework == &kLegacyStreams || call->other_framework == &kLegacyStreams;
+  const DLPackExchangeAPI* main = call->framework == &kLegacyStreams && call->other_framework != nullptr
+                                      ? call->other_framework
+                                      : call->framework;
+  if (!call->explicit_stream) {
+    if (!current_stream(main, *call, &call->stream)) return false;
+    if (!behind_legacy) {
+      void* other = nullptr;
+      if (!current_stream(call->other_framework, *call, &other)) return false;
+      if (!same_stream(other, call->stream)) return refuse_streams(launcher, *call, other);
+    }
+  }
+  return !behind_legacy || is_legacy(call->stream) || wait_for_legacy_stream();
+}
+
+}  // namespace
+
+const DLPackExchangeAPI* torch_streams() { return &kTorchStreams; }
+const DLPackExchangeAPI* cupy_streams() { return &kCupyStreams; }
+const DLPackExchangeAPI* legacy_streams() { return &kLegacyStreams; }
+
+bool settle_stream(Launcher* launcher, Call* call) {
+  if (DARTER_UNLIKELY(call->other_framework != nullptr || call->framework == &kLegacyStreams)) {
+    return settle_among_frameworks(launcher, call);
+  }
+  return call->explicit_stream || current_stream(call->framework, *call, &call->stream);
 }
 
 }  // namespace darter

@@ -69,7 +69,7 @@ from darter.errors import (
     UnsupportedSyntaxError,
     VariantsWarning,
 )
-from darter.kernel import compile, jit, kernel
+from darter.kernel import compile, jit, kernel, synchronize, unload
 from darter.lang import (
     KernelFunction,
     abs,
@@ -278,6 +278,7 @@ __all__ = [
     "sqrt",
     "static",
     "static_range",
+    "synchronize",
     "tanh",
     "thread_idx",
     "trunc",
@@ -285,6 +286,7 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "unload",
     "vote_all",
     "vote_any",
     "warp_id",

@@ -119,9 +119,10 @@ class CudaKernel(KernelHandle):
         """Return registers per thread, static shared and local (spill) bytes, largest block, blocks per processor."""
 
 class CudaModule:
-    """A cubin loaded into a context; unloaded only by :meth:`unload`."""
+    """A cubin loaded into a context; unloaded only by :meth:`unload`, and loaded again by the next launch."""
 
     captured: bool
+    loaded: bool
     def kernel(
         self, symbol: str, name: str, index: int, parameters: int, messages: int, block: tuple[int, int, int], /
     ) -> CudaKernel: ...
@@ -142,6 +143,8 @@ class CudaContext:
 
 def cuda_device_count(driver: str | None = None, /) -> int: ...
 def cuda_driver_version(driver: str | None = None, /) -> int: ...
+def cuda_pointer_device(address: int, driver: str | None = None, /) -> int:
+    """Return the ordinal of the device that an address belongs to; raises ``DriverError`` for other memory."""
 
 class JitFunction:
     """A launcher: a call binds, reads and keys its arguments, finds the call state, checks its guards and runs it.

@@ -6,6 +6,7 @@ Importing a package with a hundred launchers costs a hundred small objects: no k
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
@@ -69,6 +70,32 @@ def compile(function: _native.JitFunction, /, *args: Any, **kwargs: Any) -> _nat
         raise SignatureError(f"dt.compile takes a function decorated with @dt.jit; found a {type(function).__name__}")
     launcher: Launcher = function.cold
     return launcher.compile(*args, **kwargs)
+
+
+def unload() -> None:
+    """Unload all code that this process has loaded, except what a stream capture holds; waits for running kernels.
+
+    Launchers and what ``dt.compile`` returned go on: their next call loads the code again.
+    """
+    if "darter.pipeline" in sys.modules:
+        from darter import pipeline
+
+        pipeline.unload()
+
+
+def synchronize(device: int | None = None) -> None:
+    """Wait for all work of the CUDA device with this number, or of every device that darter has launched on.
+
+    Launches on the CPU are done when they return.
+
+    Raises:
+        DeviceAssertError: an assertion of a kernel has failed on the device.
+        DriverError: the device's work failed, or there is no such device.
+    """
+    if device is not None or "darter.backends.cuda" in sys.modules:
+        from darter.backends import cuda
+
+        cuda.synchronize(device)
 
 
 def _plain(function: Any, decorator: str) -> types.FunctionType:

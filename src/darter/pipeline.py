@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import threading
 import types
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from darter import _native
+from darter.artifacts.artifact import Artifact
 from darter.artifacts.key import KeyRecord, key_record
 from darter.artifacts.sites import sites_of
 from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
-from darter.backends import Loaded
-from darter.backends.registry import backend_for, refuse_capture
+from darter.backends import Loaded, registry
 from darter.capture.baseline import install
 from darter.capture.fingerprint import code_fingerprint
 from darter.capture.record import CaptureRecord
@@ -24,6 +25,7 @@ from darter.config import Config, resolve_steering, steering_variables
 from darter.errors import CaptureRaceError
 from darter.ir.encoding import encode
 from darter.ir.options import KernelOptions
+from darter.ir.places import FunctionName, Loc
 from darter.lang.kernel_function import KernelFunction
 from darter.launch.dump import dump_stages
 from darter.launch.launcher import Launcher
@@ -46,6 +48,11 @@ def launcher(
     return Launcher(function, options, _pipeline, dispatcher, is_method)
 
 
+def unload() -> None:
+    """Unload all loaded code, except what a stream capture holds."""
+    _pipeline.unload(None)
+
+
 class _Pipeline:
     """The stages behind a miss, and what this process keeps of them."""
 
@@ -61,7 +68,7 @@ class _Pipeline:
         A build whose captured values changed meanwhile is thrown away and made again.
         """
         if request.device.backend == "cuda":
-            refuse_capture(request.device, stream, request.plan.name)
+            registry.refuse_capture(request.device, stream, request.plan.name)
         for _ in range(RACES - 1):
             try:
                 return self._build(request)
@@ -83,7 +90,12 @@ class _Pipeline:
         """Drop what this process keeps of the function's builds; entries on disk stay."""
         with self._lock:
             keys = self._keys.pop(function.__code__, set())
-        self._builds.forget(keys)
+        self.unload([build.artifact for build in self._builds.forget(keys)])
+
+    def unload(self, artifacts: Sequence[Artifact] | None) -> None:
+        """Unload the modules of some artifacts, or all."""
+        for loaded in self._modules.take(artifacts):
+            registry.unload(loaded)
 
     def _build(self, request: BuildRequest) -> Built:
         stage = _resolved(request)
@@ -121,6 +133,7 @@ class _Pipeline:
             _argument_roots(request.descriptors),
             stage.variables,
         )
+        registry.describe_messages(request.device, loaded, _places(request.function, artifact.functions))
         state = _native.CallState(
             encode(artifact.program),
             loaded.kernels,
@@ -148,7 +161,7 @@ class _Stage:
 def _resolved(request: BuildRequest) -> _Stage:
     variables = steering_variables()
     steering = resolve_steering(variables)
-    backend = backend_for(request.device, steering.interpret)
+    backend = registry.backend_for(request.device, steering.interpret)
     # The interpreter does not know what a pointer points into: that its accesses are inside is checked by the kernel.
     checked = request.options.bounds_check or steering.bounds_check or steering.interpret
     options = dataclasses.replace(request.options, bounds_check=checked)
@@ -165,7 +178,7 @@ def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
         options=dataclasses.astuple(stage.options),
         environment={},
         target=stage.target,
-        toolchain=toolchain_digest(),
+        toolchain=f"{toolchain_digest()} {registry.assembler_of(request.device)}",
     )
 
 
@@ -197,6 +210,17 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
     verify(module, Sites(request.function, module.functions, ()).describe)
     artifact = stage.backend.compile(module, stage.target)
     return Build(recorder.finish().to_bytes(), artifact)
+
+
+def _places(function: types.FunctionType, functions: Sequence[FunctionName]) -> Callable[[Loc], str]:
+    """Return what describes places in the source for as long as the launcher lives, which it does not prolong."""
+    launcher = weakref.ref(function)
+
+    def describe(loc: Loc) -> str:
+        live = launcher()
+        return "" if live is None else Sites(live, functions, ()).describe(loc)
+
+    return describe
 
 
 def _argument_roots(descriptors: Mapping[str, Descriptor]) -> dict[str, object]:

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An artifact in memory: ``code`` owns the machine code, ``kernels`` are in the order of ``Artifact.kernels``."""
+    """An artifact in memory: ``code`` owns the machine code, ``kernels`` are in the order of ``Artifact.kernels``.
+
+    ``number`` names it to device code that reports failed assertions later than its launch; 0 where none does.
+    """
 
     code: object
     kernels: tuple[_native.KernelHandle, ...]
+    number: int = 0
 
 
 class Backend(Protocol):

@@ -9,7 +9,7 @@ import functools
 import itertools
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from darter import _native
@@ -17,28 +17,83 @@ from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.backends import Loaded
 from darter.dtypes import by_code
 from darter.errors import ArtifactError, ConfigError, DeviceAssertError
+from darter.ir.places import Loc
 from darter.target import Device, Target
 
 if TYPE_CHECKING:
     from darter.ir.nodes import Module
 
+Describe = Callable[[Loc], str]
+"""Returns the source line of a place with carets, or an empty text."""
+
 WARP_SIZE = 32
 ARCHITECTURES = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120")
 """What ``DARTER_ARCH`` may ask for on a CUDA device."""
 
-_module_numbers = itertools.count(1)
-_messages: dict[int, tuple[KernelEntry, ...]] = {}
-_lock = threading.Lock()
+
+class _Devices:
+    """The contexts that this process uses, and what the messages of loaded modules say."""
+
+    __slots__ = ("_contexts", "_lock", "_messages", "_numbers", "_places")
+
+    def __init__(self) -> None:
+        self._contexts: dict[int, _native.CudaContext] = {}
+        self._messages: dict[int, tuple[KernelEntry, ...]] = {}
+        self._places: dict[int, Describe] = {}
+        self._numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    def context(self, ordinal: int) -> _native.CudaContext:
+        found = self._contexts.get(ordinal)
+        if found is not None:
+            return found
+        with self._lock:
+            if ordinal not in self._contexts:
+                self._contexts[ordinal] = _native.CudaContext(ordinal, _raise_assert)
+            return self._contexts[ordinal]
+
+    def used(self) -> tuple[_native.CudaContext, ...]:
+        with self._lock:
+            return tuple(self._contexts.values())
+
+    def number(self, kernels: tuple[KernelEntry, ...]) -> int:
+        """Return a new number for a module, under which device code names what failed."""
+        with self._lock:
+            number = next(self._numbers)
+            if any(entry.messages for entry in kernels):
+                self._messages[number] = kernels
+            return number
+
+    def describe(self, number: int, places: Describe) -> None:
+        with self._lock:
+            if number in self._messages:
+                self._places[number] = places
+
+    def message(self, number: int, kernel: int, index: int) -> tuple[KernelEntry, DeviceMessage, str] | None:
+        """Return a kernel's entry, its message and the message's place in the source."""
+        with self._lock:
+            kernels, places = self._messages.get(number, ()), self._places.get(number)
+        if kernel >= len(kernels):
+            return None
+        entry = kernels[kernel]
+        asserts = [message for message in entry.messages if message.is_assert]
+        found = asserts[index]
+        place = (
+            "" if places is None else places(Loc(found.function, found.line, found.column, found.line, found.column))
+        )
+        return entry, found, place
 
 
-@functools.lru_cache(maxsize=64)
+_devices = _Devices()
+
+
 def context(ordinal: int) -> _native.CudaContext:
     """Return the primary context of a device, retained for the life of the process.
 
     Raises:
         DriverError: there is no driver, no such device, or this process was forked after CUDA was used.
     """
-    return _native.CudaContext(ordinal, _raise_assert)
+    return _devices.context(ordinal)
 
 
 def target(device: Device, arch: str | None) -> Target:
@@ -104,10 +159,7 @@ def load(artifact: Artifact, device: Device) -> Loaded:
         raise ArtifactError(f"artifact is for {artifact.target.backend}, the device is {device}")
     if not artifact.kernels:
         return Loaded(None, ())
-    number = next(_module_numbers)
-    if any(entry.messages for entry in artifact.kernels):
-        with _lock:
-            _messages[number] = artifact.kernels
+    number = _devices.number(artifact.kernels)
     module = context(device.ordinal).load(artifact.code, number)
     kernels = tuple(
         module.kernel(
@@ -120,12 +172,34 @@ def load(artifact: Artifact, device: Device) -> Loaded:
         )
         for index, entry in enumerate(artifact.kernels)
     )
-    return Loaded(module, kernels)
+    return Loaded(module, kernels, number)
 
 
-def synchronize(ordinal: int) -> None:
-    """Wait for all work of a device; raises ``DeviceAssertError`` for a failed device assertion."""
-    context(ordinal).synchronize()
+def describe_messages(number: int, places: Describe) -> None:
+    """Let failed assertions of the module ``number`` say their place in the source, which ``places`` returns."""
+    _devices.describe(number, places)
+
+
+def synchronize(ordinal: int | None) -> None:
+    """Wait for all work of a device, or of every one that was used.
+
+    Raises:
+        DeviceAssertError: a device assertion has failed.
+        DriverError: the work failed, or there is no such device.
+    """
+    for used in _devices.used() if ordinal is None else (context(ordinal),):
+        used.synchronize()
+
+
+@functools.lru_cache(maxsize=1)
+def assembler() -> str:
+    """Return the identity of the driver's assembler: what it makes of the same PTX is its own business."""
+    version = f"libcuda {_native.cuda_driver_version()}"
+    try:
+        with open("/sys/module/nvidia/version", encoding="ascii") as stream:
+            return f"{version}, driver {stream.read().strip()}"
+    except OSError:
+        return version
 
 
 def is_capturing(ordinal: int, stream: int) -> bool:
@@ -143,19 +217,18 @@ def _device_for(arch: str) -> int:
 
 
 def _raise_assert(owner: int, index: int, block: int, thread: int, operands: Sequence[int], count: int) -> None:
-    """Raise what device code recorded; called by the native module at a launch or a synchronise."""
-    with _lock:
-        kernels = _messages.get(owner >> 32, ())
-    kernel = owner & 0xFFFFFFFF
-    if kernel >= len(kernels):
+    """Raise what device code recorded; called by the native module at a launch or a synchronise.
+
+    ``block`` and ``thread`` are linear numbers, x first; ``count`` threads failed since the last report.
+    """
+    found = _devices.message(owner >> 32, owner & 0xFFFFFFFF, index)
+    if found is None:
         raise DeviceAssertError(f"a device assertion failed in block {block}, thread {thread}")
-    entry = kernels[kernel]
-    message = entry.messages[index]
-    more = f" ({count} threads in all)" if count > 1 else ""
-    raise DeviceAssertError(
-        f"{_text(message, operands)}: kernel '{entry.symbol}', block {block}, thread {thread}{more}, "
-        f"line {message.line + 1} of the function"
-    )
+    entry, message, place = found
+    text = f"kernel '{entry.symbol}': assertion failed: {_text(message, operands)} at block {block}, thread {thread}"
+    if count > 1:
+        text += f"; it is one of {count} failures"
+    raise DeviceAssertError(f"{text}\n{place}" if place else text)
 
 
 def _text(message: DeviceMessage, operands: Sequence[int]) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 
-from darter.backends import Backend
+from darter import _native
+from darter.backends import Backend, Loaded
 from darter.errors import ArgumentValueError, StreamCaptureError
+from darter.ir.places import Loc
 from darter.target import Device
 
 _MODULES = {"cpu": "darter.backends.cpu", "cuda": "darter.backends.cuda", "hip": "darter.backends.hip"}
@@ -20,6 +23,29 @@ def refuse_capture(device: Device, stream: int, name: str) -> None:
             f"{name}(): the first launch for arguments like these falls into a stream capture: compile before capture, "
             f"with {name}.warm(...) or dt.compile({name}, ...) on the same arguments"
         )
+
+
+def assembler_of(device: Device) -> str:
+    """Return the identity of the assembler that turns a backend's text into machine code; empty where LLVM does it."""
+    if device.backend != "cuda":
+        return ""
+    from darter.backends import cuda
+
+    return cuda.assembler()
+
+
+def describe_messages(device: Device, loaded: Loaded, places: Callable[[Loc], str]) -> None:
+    """Let assertions of loaded code that fail after their launch say where they stand."""
+    if device.backend == "cuda" and loaded.number:
+        from darter.backends import cuda
+
+        cuda.describe_messages(loaded.number, places)
+
+
+def unload(loaded: Loaded) -> None:
+    """Take loaded code out of its context, unless a stream capture holds it; the next launch loads it again."""
+    if isinstance(loaded.code, _native.CudaModule):
+        loaded.code.unload()
 
 
 def backend_for(device: Device, interpret: bool) -> Backend:

@@ -15,11 +15,11 @@ from darter.cli.report_json import Row, write_report
 
 
 def kernels(
-    backend: Annotated[str, typer.Option(help="Where to run: cpu.")] = "cpu",
+    backend: Annotated[str, typer.Option(help="Where to run: cpu or cuda.")] = "cpu",
     json: Annotated[Path | None, typer.Option(help="Write the rows to this file too ('-': standard output).")] = None,
     rounds: Annotated[int, typer.Option(min=3, help="Rounds over all candidates.")] = 9,
 ) -> None:
-    """Time softmax and vector add against numpy, two threads against one, and cold compiles."""
+    """Time row kernels and cold compiles: against numpy on the CPU, against Triton and a copy on CUDA."""
     console = Console(stderr=str(json) == "-")
     rows = _rows(backend, rounds)
     console.print(_table(rows, backend))
@@ -33,7 +33,11 @@ def _rows(backend: str, rounds: int) -> list[Row]:
         from darter.cli.cpu_kernels import cpu_rows
 
         return list(cpu_rows(rounds))
-    raise typer.BadParameter(f"backend {backend!r} cannot be measured; accepted: 'cpu'")
+    if backend == "cuda":
+        from darter.cli.cuda_kernels import cuda_rows
+
+        return list(cuda_rows(rounds))
+    raise typer.BadParameter(f"backend {backend!r} cannot be measured; accepted: 'cpu', 'cuda'")
 
 
 def _table(rows: Sequence[Row], backend: str) -> Table:

@@ -32,6 +32,11 @@ class LaunchCase:
     numba: Candidate | None
 
     @property
+    def is_plainest(self) -> bool:
+        """Whether this is the positional call with one shape."""
+        return self.name.endswith("/positional/one")
+
+    @property
     def candidates(self) -> list[Candidate]:
         return [each for each in (self.darter, self.python, self.numba) if each is not None]
 
@@ -41,9 +46,11 @@ def frameworks() -> list[str]:
     return ["numpy", *(["torch"] if installed_version("torch") else [])]
 
 
-def launch_cases(framework: str, sizes: Sequence[str] = tuple(SIZES), with_numba: bool = True) -> Iterator[LaunchCase]:
-    """Yield the cases ``launch/<framework>/<size>/<style>/<mix>``."""
-    make = _tensor_maker(framework)
+def launch_cases(
+    framework: str, sizes: Sequence[str] = tuple(SIZES), with_numba: bool = True, device: str = "cpu"
+) -> Iterator[LaunchCase]:
+    """Yield the cases ``launch/<framework>/<size>/<style>/<mix>``, with torch's tensors on ``device``."""
+    make = _tensor_maker(framework, device)
     for size in sizes:
         launcher = getattr(noop_launchers, SIZES[size])
         twin = getattr(noop_launchers, f"{SIZES[size]}_python")
@@ -87,14 +94,14 @@ def _candidate(name: str, function: Any, calls: list[dict[str, Any]], style: str
     return Candidate(name, "; ".join(statements), names, len(calls))
 
 
-def _tensor_maker(framework: str) -> Callable[[tuple[int, int]], Any]:
+def _tensor_maker(framework: str, device: str) -> Callable[[tuple[int, int]], Any]:
     if framework == "numpy":
         import numpy
 
         return lambda shape: numpy.zeros(shape, numpy.float32)
     import torch
 
-    return lambda shape: torch.zeros(shape, dtype=torch.float32)
+    return lambda shape: torch.zeros(shape, dtype=torch.float32, device=device)
 
 
 def _njit(function: Callable[..., Any]) -> Any:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from typing import Any
 from darter._version import __version__
 
 _PACKAGES = ("numpy", "llvmlite", "ml_dtypes", "torch", "numba")
+_GPU_PACKAGES = ("triton", "cupy-cuda13x", "jax", "numba-cuda", "cuda-core", "cuda-bindings", "apache-tvm-ffi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "darter": __version__,
         **{name: version for name in _PACKAGES if (version := installed_version(name))},
+        **_gpu(),
     }
 
 
@@ -69,6 +73,27 @@ def installed_version(name: str) -> str | None:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "unknown"
+
+
+def _gpu() -> dict[str, str]:
+    """Return the first NVIDIA GPU, its driver and the GPU packages' versions; nothing where there is no GPU."""
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return {}
+    query = [tool, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    found = subprocess.run(query, check=False, capture_output=True, text=True).stdout.splitlines()
+    if not found:
+        return {}
+    name, _, driver = found[0].partition(", ")
+    versions = {package: _distribution_version(package) for package in _GPU_PACKAGES}
+    return {"gpu": name, "gpus": str(len(found)), "driver": driver} | {p: v for p, v in versions.items() if v}
+
+
+def _distribution_version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _processor() -> str:

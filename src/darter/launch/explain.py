@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from darter._native import Guards
+from darter._native import CallState, CudaKernel, Guards, KernelHandle
 from darter.launch.variants import Variants
 from darter.signature.descriptor import Descriptor
 from darter.signature.difference import difference
@@ -25,6 +25,26 @@ def nearest(variants: Variants, descriptors: Mapping[str, Descriptor]) -> tuple[
 def drift_lines(guards: Guards) -> tuple[str, ...]:
     """Return one line per captured value that is no longer what the guards were installed on."""
     return tuple(str(drift) for drift in guards.differences())
+
+
+NOT_LOADED = "resources: known once the code is loaded, by a call or by warm(...)"
+
+
+def resource_lines(state: CallState) -> tuple[str, ...]:
+    """Return one line per kernel of a call state: registers, shared and local memory, occupancy on its device."""
+    kernels = getattr(state.owner, "kernels", ())
+    return tuple(f"kernel '{kernel.name}': {_resources(kernel)}" for kernel in kernels)
+
+
+def _resources(kernel: KernelHandle) -> str:
+    if not isinstance(kernel, CudaKernel):
+        return "runs on the host"
+    found = kernel.resources()
+    return (
+        f"{found['registers']} registers a thread, {found['shared_bytes']} bytes of static shared memory, "
+        f"{found['local_bytes']} bytes of local memory (spills), at most {found['max_threads']} threads a block, "
+        f"{found['blocks_per_multiprocessor']} blocks a multiprocessor"
+    )
 
 
 def report(outcome: str, lines: Sequence[str]) -> str:

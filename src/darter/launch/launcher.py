@@ -143,17 +143,22 @@ class Launcher:
         """Return the launcher compiled and loaded for arguments like these."""
         return self._dispatcher._compile(self, args, kwargs)
 
-    def explain(self, *args: Any, **kwargs: Any) -> str:
-        """Return whether a call would hit memory or disk, compile or drift, and what differs from the nearest one."""
+    def explain(self, *args: Any, resources: bool = False, **kwargs: Any) -> str:
+        """Return whether a call would hit memory or disk, compile or drift, and what differs from the nearest one.
+
+        With ``resources``, also what each kernel takes of a multiprocessor, where the code is loaded.
+        """
         words = self._dispatcher._key_words(*args, **kwargs)
         description = describe(self.plan(), self._dispatcher._bind(*args, **kwargs))
-        if self._variants.holding(words) is not None:
-            return explain.report("memory hit", ())
+        held = self._variants.holding(words)
+        if held is not None:
+            return explain.report("memory hit", explain.resource_lines(held.state) if resources else ())
         drifted = self._variants.drifted(words)
         if drifted is not None and self._on_drift() == "raise":
             return explain.report("drift", explain.drift_lines(drifted.guards))
         outcome = "disk hit" if self._builder.on_disk(self._request(description)) else "compile"
-        return explain.report(outcome, explain.nearest(self._variants, description.descriptors))
+        lines = explain.nearest(self._variants, description.descriptors)
+        return explain.report(outcome, (*lines, explain.NOT_LOADED) if resources else lines)
 
     def cache_key(self, *args: Any, **kwargs: Any) -> str:
         """Return the primary key of a call: 64 hexadecimal digits, the same in every process and on every machine.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from darter.artifacts.artifact import Artifact
@@ -37,15 +37,14 @@ class Builds:
             others = [b for b in self._builds.get(key, ()) if b.manifest != build.manifest]
             self._builds[key] = [build, *others]
 
-    def forget(self, keys: set[bytes]) -> None:
-        """Drop the builds of ``keys``."""
+    def forget(self, keys: set[bytes]) -> list[Build]:
+        """Drop the builds of ``keys``, and return them."""
         with self._lock:
-            for key in keys:
-                self._builds.pop(key, None)
+            return [build for key in keys for build in self._builds.pop(key, ())]
 
 
 class Modules(Generic[Module]):
-    """Loaded modules by (content of the artifact, context); none is unloaded implicitly."""
+    """Loaded modules by (content of the artifact, context); none leaves it but by :meth:`take`."""
 
     __slots__ = ("_loaded", "_lock")
 
@@ -60,6 +59,13 @@ class Modules(Generic[Module]):
             if key not in self._loaded:
                 self._loaded[key] = load()
             return self._loaded[key]
+
+    def take(self, artifacts: Iterable[Artifact] | None) -> list[Module]:
+        """Remove and return the modules of some artifacts in every context, or all modules."""
+        wanted = None if artifacts is None else {digest(artifact) for artifact in artifacts}
+        with self._lock:
+            keys = [key for key in self._loaded if wanted is None or key[0] in wanted]
+            return [self._loaded.pop(key) for key in keys]
 
 
 def digest(artifact: Artifact) -> bytes:

@@ -97,9 +97,14 @@ def read_dlpack(name: str, value: Any) -> TensorView:
 
 
 def _export(value: Any) -> Any:
-    """Ask for a versioned capsule first, which alone says whether memory is read-only; no stream is synchronised."""
+    """Ask for a versioned capsule first, which alone says whether memory is read-only.
+
+    Of a device array, -1 asks not to synchronise, which not every producer knows; 1 is the legacy default stream.
+    """
     device_type, _ = value.__dlpack_device__()
-    stream = {} if folded_device_type(int(device_type)) == CPU else {"stream": -1}
+    library = type(value).__module__.partition(".")[0]
+    number = -1 if library in ("cupy", "torch") else 1
+    stream = {} if folded_device_type(int(device_type)) == CPU else {"stream": number}
     try:
         return value.__dlpack__(max_version=(1, 1), **stream)
     except TypeError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from darter import _native
 from darter.dtypes import ALL, ScalarType
 from darter.signature.view import (
     CPU,
@@ -32,9 +33,11 @@ def read_array_interface(name: str, value: Any) -> TensorView:
 def read_cuda_array_interface(name: str, value: Any) -> TensorView:
     """Return the view of device memory that ``value.__cuda_array_interface__`` describes.
 
-    The protocol does not say which device; ordinal 0 stands until the launch asks the driver about the address.
+    The protocol does not say which device: the driver knows it of the address (0 where there is no memory).
     """
-    return _read(name, value, "__cuda_array_interface__", (CUDA, 0))
+    address, _ = value.__cuda_array_interface__.get("data") or (0, False)
+    ordinal = _native.cuda_pointer_device(address) if address else 0
+    return _read(name, value, "__cuda_array_interface__", (CUDA, ordinal))
 
 
 def _read(name: str, value: Any, protocol: str, device: tuple[int, int]) -> TensorView:

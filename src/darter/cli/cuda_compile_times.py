@@ -1,0 +1,55 @@
+"""``python -m darter.cli.cuda_compile_times cold|disk``: milliseconds to a loaded cubin, or of a call from disk."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from darter.cli.checkout import checkout_module
+from darter.cli.demo_cases import example
+
+
+def cold() -> dict[str, float]:
+    """Return the median time to a loaded cubin of vector adds and softmaxes, after the first compile of the process."""
+    import torch
+
+    add = example("vector_add").add
+    softmax = checkout_module("examples.serving.softmax")
+    dtypes = (torch.int32, torch.float64, torch.int64, torch.int16, torch.uint8)
+    adds = []
+    for dtype in (torch.float32, *dtypes):
+        x = torch.ones(1000, device="cuda", dtype=dtype)
+        adds.append(_milliseconds(add.warm, x, x, x))
+    softmaxes = []
+    for columns in (8192, 4096, 1024):
+        x = torch.ones(16, columns, device="cuda")
+        launcher = softmax.make_softmax(columns, "f32")
+        softmaxes.append(_milliseconds(launcher.warm, x, x, 16))
+    return {"first": adds[0], "vector_add": statistics.median(adds[1:]), "softmax": statistics.median(softmaxes)}
+
+
+def disk() -> dict[str, float]:
+    """Return the time of the first vector add of a process whose store has it, after the context was made."""
+    import torch
+
+    x = torch.ones(1000, device="cuda", dtype=torch.float32)
+    torch.cuda.synchronize()
+    add = example("vector_add").add
+    spent = _milliseconds(add, x, x, x)
+    if "llvmlite" in sys.modules:
+        raise RuntimeError("the first call compiled; the store should have had it")
+    return {"vector_add": spent}
+
+
+def _milliseconds(run: Callable[..., Any], *arguments: Any) -> float:
+    began = time.perf_counter()
+    run(*arguments)
+    return (time.perf_counter() - began) * 1e3
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps({"cold": cold, "disk": disk}[sys.argv[1]]()) + "\n")
