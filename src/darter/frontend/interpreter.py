@@ -12,12 +12,13 @@ from darter.frontend import access, calls
 from darter.frontend.branches import Dead, branch, guarded, pending_flags
 from darter.frontend.expressions import apply_binary, evaluate
 from darter.frontend.frame import RESULT, RETURNED
-from darter.frontend.loops import range_loop, unrolled, while_loop
+from darter.frontend.loops import range_loop, while_loop
 from darter.frontend.names import bind, unpacked
 from darter.frontend.operators import BINARY, truth
 from darter.frontend.raising import assert_statement, raise_statement
 from darter.frontend.static_python import iterate
 from darter.frontend.tracer import Tracer
+from darter.frontend.unrolling import unrolled
 from darter.frontend.values import KernelCall, RuntimeRange, kind_of
 from darter.ir.nodes import Value
 

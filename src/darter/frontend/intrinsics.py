@@ -1,4 +1,4 @@
-"""What the intrinsics of ``darter.lang`` mean: each emits its node."""
+"""What the intrinsics of ``darter.lang`` mean: each emits its node; memory and warps have files of their own."""
 
 from __future__ import annotations
 
@@ -8,82 +8,37 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from darter.dtypes import BFloat16, Bool, Float16, Float32, Int32, ScalarType, UInt64
-from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.access import mark_written, stored_value
+from darter.dtypes import BFloat16, Bool, Float16, Float32, ScalarType
+from darter.errors import KernelTypeError
 from darter.frontend.casts import convert
+from darter.frontend.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
+from darter.frontend.memory_intrinsics import MEMORY
 from darter.frontend.operators import arithmetic, binary, math_function, truth
-from darter.frontend.promotion import as_value, common_type, default_type, is_number, runtime, strong
+from darter.frontend.promotion import as_value, common_type, default_type, is_number, strong
 from darter.frontend.static_operators import run_native, static_binary
 from darter.frontend.structure import join, leaf_type
-from darter.frontend.tensors import address
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
     FormattedText,
-    PointerValue,
-    RegisterArray,
-    SharedArray,
-    TensorValue,
     is_runtime,
     kind_of,
 )
+from darter.frontend.warp_intrinsics import WARPS
 from darter.ir.nodes import (
     Assert,
-    Atomic,
-    AtomicOp,
-    Barrier,
     Binary,
     BinaryOp,
     Bitcast,
-    DynamicShared,
     Fma,
     MathOp,
-    Order,
-    PointerType,
     Print,
-    Scope,
     Select,
-    SharedAlloc,
-    Shuffle,
-    ShuffleMode,
-    Space,
     Unary,
     UnaryOp,
     Value,
-    Vote,
-    VoteMode,
 )
 from darter.lang import host
-
-Handler = Callable[[Tracer, list[Any], dict[str, Any]], Any]
-
-
-def _bound(t: Tracer, name: str, arguments: list[Any], keywords: dict[str, Any], *names: str) -> list[Any]:
-    """Return the arguments of an intrinsic by name; a name that ends in ``=`` may be missing (None)."""
-    plain = [n.rstrip("=") for n in names]
-    values = dict(zip(plain, arguments, strict=False))
-    wrong = [key for key in keywords if key not in plain or key in values]
-    if len(arguments) > len(names) or wrong:
-        found = f"unexpected '{wrong[0]}'" if wrong else f"{len(arguments)} arguments"
-        t.fail(KernelTypeError, f"dt.{name} is called wrongly", found=found, accepted=f"dt.{name}({', '.join(names)})")
-    values.update(keywords)
-    for key, shown in zip(plain, names, strict=True):
-        if key not in values and not shown.endswith("="):
-            t.fail(KernelTypeError, f"dt.{name} is missing argument '{key}'", accepted=f"dt.{name}({', '.join(names)})")
-    return [values.get(key) for key in plain]
-
-
-def _kernel_only(t: Tracer, name: str) -> None:
-    if t.host:
-        t.fail(KernelTypeError, f"dt.{name} has no meaning in a launcher", advice="use it in the kernel")
-
-
-def _number(t: Tracer, value: Any, name: str) -> Any:
-    value = strong(t, value)
-    if not is_number(value):
-        t.fail(KernelTypeError, f"dt.{name} takes a number", found=kind_of(value))
-    return value
 
 
 def cast_call(t: Tracer, dtype: ScalarType, arguments: list[Any], keywords: dict[str, Any]) -> DeviceValue:
@@ -118,15 +73,15 @@ _STATIC_MATH: dict[str, Callable[..., Any]] = {
 
 def _math(name: str, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     names = ("x", "y") if name == "pow" else ("x",)
-    values = [_number(t, value, name) for value in _bound(t, name, arguments, keywords, *names)]
+    values = [as_number(t, value, name) for value in bound_names(t, name, arguments, keywords, *names)]
     if not any(isinstance(value, DeviceValue) for value in values):
         return run_native(t, lambda: _STATIC_MATH[name](*values), f"dt.{name}")
     return math_function(t, MathOp(name), tuple(values), f"dt.{name}")
 
 
 def _fma(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    _kernel_only(t, "fma")
-    a, b, c = (_number(t, value, "fma") for value in _bound(t, "fma", arguments, keywords, "a", "b", "c"))
+    kernel_only(t, "fma")
+    a, b, c = (as_number(t, value, "fma") for value in bound_names(t, "fma", arguments, keywords, "a", "b", "c"))
     dtype: Any = None
     for value in (a, b, c):
         if isinstance(value, DeviceValue):
@@ -143,7 +98,7 @@ def _fma(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 
 def absolute(t: Tracer, value: Any) -> Any:
     """``abs(v)``."""
-    value = _number(t, value, "abs")
+    value = as_number(t, value, "abs")
     if not isinstance(value, DeviceValue):
         return abs(value)
     if value.dtype.is_float8:
@@ -156,14 +111,14 @@ def absolute(t: Tracer, value: Any) -> Any:
 
 
 def _abs(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    return absolute(t, *_bound(t, "abs", arguments, keywords, "x"))
+    return absolute(t, *bound_names(t, "abs", arguments, keywords, "x"))
 
 
 def extremum(t: Tracer, name: str, values: list[Any]) -> Any:
     """``min`` or ``max`` of two or more numbers; NaN propagates."""
-    result = _number(t, values[0], name)
+    result = as_number(t, values[0], name)
     for value in values[1:]:
-        result = _extremum_of_two(t, name, result, _number(t, value, name))
+        result = _extremum_of_two(t, name, result, as_number(t, value, name))
     return result
 
 
@@ -189,11 +144,11 @@ def _extremum(name: str, t: Tracer, arguments: list[Any], keywords: dict[str, An
 
 
 def _where(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    condition, a, b = _bound(t, "where", arguments, keywords, "condition", "a", "b")
+    condition, a, b = bound_names(t, "where", arguments, keywords, "condition", "a", "b")
     known = truth(t, condition)
     if not isinstance(known, Value):
         return a if known else b
-    a, b = _number(t, a, "where"), _number(t, b, "where")
+    a, b = as_number(t, a, "where"), as_number(t, b, "where")
     joined = join(leaf_type(a), leaf_type(b))
     if isinstance(a, DeviceValue) or isinstance(b, DeviceValue):
         dtype = common_type(t, a, b, "dt.where")
@@ -207,8 +162,8 @@ def _where(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 
 
 def _bitcast(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    value, dtype = _bound(t, "bitcast", arguments, keywords, "value", "dtype")
-    value = _number(t, value, "bitcast")
+    value, dtype = bound_names(t, "bitcast", arguments, keywords, "value", "dtype")
+    value = as_number(t, value, "bitcast")
     if not isinstance(dtype, ScalarType):
         t.fail(KernelTypeError, "dt.bitcast takes a scalar type second", found=kind_of(dtype))
     if not isinstance(value, DeviceValue):
@@ -220,147 +175,11 @@ def _bitcast(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     return DeviceValue(result)
 
 
-# -- memory -----------------------------------------------------------------------------------------------------------
-
-
-def _scalar_type(t: Tracer, dtype: Any, name: str) -> ScalarType:
-    if not isinstance(dtype, ScalarType) or dtype.code == 0:
-        t.fail(
-            KernelTypeError, f"dt.{name} takes a scalar type first", found=kind_of(dtype), accepted="dt.f32, dt.i32, …"
-        )
-    return dtype
-
-
-def _static_count(t: Tracer, value: Any, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        t.fail(
-            KernelValueError, f"the size in dt.{name} is a positive number known at compile time", found=kind_of(value)
-        )
-    return value
-
-
-def _shared(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    _kernel_only(t, "shared")
-    dtype, shape = _bound(t, "shared", arguments, keywords, "dtype", "shape")
-    dtype = _scalar_type(t, dtype, "shared")
-    extents = shape if isinstance(shape, tuple) else (shape,)
-    extents = tuple(_static_count(t, extent, "shared") for extent in extents)
-    pointer = Value(PointerType(dtype, Space.SHARED), "shared")
-    node = SharedAlloc(pointer, math.prod(extents), 16)
-    node.loc = t.loc()
-    t.prologue.append(node)
-    return SharedArray(pointer, extents)
-
-
-def _dynamic_shared(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    _kernel_only(t, "dynamic_shared")
-    (dtype,) = _bound(t, "dynamic_shared", arguments, keywords, "dtype")
-    pointer = Value(PointerType(_scalar_type(t, dtype, "dynamic_shared"), Space.SHARED), "dynamic_shared")
-    node = DynamicShared(pointer)
-    node.loc = t.loc()
-    t.prologue.append(node)
-    return SharedArray(pointer, None)
-
-
-def _array(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    _kernel_only(t, "array")
-    dtype, n, init = _bound(t, "array", arguments, keywords, "dtype", "n", "init=")
-    dtype = _scalar_type(t, dtype, "array")
-    count = _static_count(t, n, "array")
-    if isinstance(init, (tuple, list, RegisterArray)):
-        values = list(init.items) if isinstance(init, RegisterArray) else list(init)
-        if len(values) != count:
-            t.fail(KernelValueError, f"dt.array of {count} is initialised with {len(values)} values")
-    else:
-        values = [(False if dtype is Bool else 0) if init is None else init] * count
-    items = [DeviceValue(stored_value(t, value, dtype)) for value in values]
-    return RegisterArray(dtype, items, t.next_serial())
-
-
-def _barrier(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> None:
-    _kernel_only(t, "barrier")
-    _bound(t, "barrier", arguments, keywords)
-    t.emit(Barrier())
-
-
-_INTEGERS_ONLY = (AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)
-
-
-def _atomic(op: AtomicOp, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    name = f"atomic_{op.value}"
-    _kernel_only(t, name)
-    names = ("target", "index", "expected", "value") if op is AtomicOp.CAS else ("target", "index", "value")
-    values = _bound(t, name, arguments, keywords, *names, "order=", "scope=")
-    target, index, *operands, order, scope = values
-    if not isinstance(target, (TensorValue, PointerValue, SharedArray)):
-        t.fail(KernelTypeError, f"dt.{name} takes a tensor, pointer or shared memory first", found=kind_of(target))
-    place = address(t, target, index)
-    dtype = place.element
-    accepted = (dtype.is_integer and dtype.bits >= 32) or (dtype.is_float and dtype.bits >= 32)
-    if not accepted or (op in _INTEGERS_ONLY and not dtype.is_integer):
-        kinds = "i32, u32, i64, u64" + ("" if op in _INTEGERS_ONLY else ", f32, f64")
-        t.fail(KernelTypeError, f"dt.{name} on memory of {dtype.name}", accepted=kinds)
-    mark_written(t, target)
-    expected = stored_value(t, operands[0], dtype) if op is AtomicOp.CAS else None
-    value = stored_value(t, operands[-1], dtype)
-    result = Value(dtype)
-    chosen = _member(t, Order, order or "relaxed", "order"), _member(t, Scope, scope or "device", "scope")
-    t.emit(Atomic(result, op, place.pointer, place.offset, value, expected, *chosen))
-    return DeviceValue(result)
-
-
-def _member(t: Tracer, kind: Any, value: Any, name: str) -> Any:
-    try:
-        return kind(value)
-    except ValueError:
-        accepted = ", ".join(repr(member.value) for member in kind)
-        raise t.error(KernelValueError, f"{name} is unknown", found=repr(value), accepted=accepted) from None
-
-
-# -- warps ------------------------------------------------------------------------------------------------------------
-
-
-def _shuffle(mode: ShuffleMode, operand: str, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    name = "shuffle_" + {"index": "idx"}.get(mode.value, mode.value)
-    _kernel_only(t, name)
-    value, lane = _bound(t, name, arguments, keywords, "value", operand)
-    number = runtime(t, _number(t, value, name))
-    if number.dtype.bits < 16 or number.dtype is Bool:
-        return _shuffle_narrow(t, mode, operand, number, lane)
-    if number.dtype.bits == 16 and not number.dtype.is_float:
-        return _shuffle_narrow(t, mode, operand, number, lane)
-    lane_value = _number(t, lane, name)
-    if isinstance(lane_value, (bool, float)) or (
-        isinstance(lane_value, DeviceValue) and not lane_value.dtype.is_integer
-    ):
-        t.fail(KernelTypeError, f"dt.{name} takes an integer second", found=kind_of(lane_value))
-    result = Value(number.dtype)
-    t.emit(Shuffle(result, mode, number.value, as_value(t, lane_value, Int32)))
-    return DeviceValue(result, number.weak)
-
-
-def _shuffle_narrow(t: Tracer, mode: ShuffleMode, operand: str, value: DeviceValue, lane: Any) -> DeviceValue:
-    """Shuffle a Bool or a small integer as Int32, float8 as Float32: exact both ways."""
-    wide = Float32 if value.dtype.is_float else Int32
-    moved = _shuffle(mode, operand, t, [convert(t, value, wide), lane], {})
-    return convert(t, moved, value.dtype)
-
-
-def _vote(mode: VoteMode, name: str, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    _kernel_only(t, name)
-    (predicate,) = _bound(t, name, arguments, keywords, "predicate")
-    known = truth(t, predicate)
-    value = known if isinstance(known, Value) else t.const(Bool, known)
-    result = Value(UInt64 if mode is VoteMode.BALLOT else Bool)
-    t.emit(Vote(result, mode, value))
-    return DeviceValue(result)
-
-
 # -- host and device --------------------------------------------------------------------------------------------------
 
 
 def _cdiv(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    a, b = (strong(t, v) for v in _bound(t, "cdiv", arguments, keywords, "a", "b"))
+    a, b = (strong(t, v) for v in bound_names(t, "cdiv", arguments, keywords, "a", "b"))
     for value in (a, b):
         if (
             isinstance(value, float)
@@ -375,7 +194,7 @@ def _cdiv(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 
 
 def _static_range(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    start, stop, step = _bound(t, "static_range", arguments, keywords, "start", "stop=", "step=")
+    start, stop, step = bound_names(t, "static_range", arguments, keywords, "start", "stop=", "step=")
     if any(map(is_runtime, (start, stop, step))):
         t.fail(
             KernelTypeError,
@@ -408,7 +227,7 @@ def _text(t: Tracer, values: list[Any]) -> tuple[tuple[str, ...], tuple[DeviceVa
 
 def print_values(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> None:
     """``dt.print(...)``."""
-    _kernel_only(t, "print")
+    kernel_only(t, "print")
     if keywords:
         t.fail(KernelTypeError, "dt.print takes no keywords", found=next(iter(keywords)))
     pieces, operands = _text(t, arguments)
@@ -416,8 +235,8 @@ def print_values(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> N
 
 
 def _assert(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> None:
-    _kernel_only(t, "assert_")
-    condition, message = _bound(t, "assert_", arguments, keywords, "condition", "message=")
+    kernel_only(t, "assert_")
+    condition, message = bound_names(t, "assert_", arguments, keywords, "condition", "message=")
     known = truth(t, condition)
     pieces, operands = _text(t, [message if message is not None else "dt.assert_ failed"])
     text = "{}".join(piece.replace("{}", "{ }") for piece in pieces)
@@ -436,18 +255,8 @@ INTRINSICS: dict[str, Handler] = {
     "max": functools.partial(_extremum, "max"),
     "where": _where,
     "bitcast": _bitcast,
-    "shared": _shared,
-    "dynamic_shared": _dynamic_shared,
-    "array": _array,
-    "barrier": _barrier,
-    **{f"atomic_{op.value}": functools.partial(_atomic, op) for op in AtomicOp},
-    "shuffle_idx": functools.partial(_shuffle, ShuffleMode.INDEX, "lane"),
-    "shuffle_xor": functools.partial(_shuffle, ShuffleMode.XOR, "mask"),
-    "shuffle_up": functools.partial(_shuffle, ShuffleMode.UP, "delta"),
-    "shuffle_down": functools.partial(_shuffle, ShuffleMode.DOWN, "delta"),
-    "vote_any": functools.partial(_vote, VoteMode.ANY, "vote_any"),
-    "vote_all": functools.partial(_vote, VoteMode.ALL, "vote_all"),
-    "ballot": functools.partial(_vote, VoteMode.BALLOT, "ballot"),
+    **MEMORY,
+    **WARPS,
     "print": print_values,
     "assert_": _assert,
 }

@@ -1,4 +1,4 @@
-"""Loops: run-time loops with their carried values, and loops unrolled at compile time.
+"""Loops at run time, with the values that they carry from one iteration to the next.
 
 What a run-time loop carries is found by tracing its body until the types that enter it are the types that leave it.
 The body is first traced under the assumption that numbers keep the type they enter with; a Python number enters weak.
@@ -7,13 +7,13 @@ The body is first traced under the assumption that numbers keep the type they en
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from darter.dtypes import Bool, Int64, ScalarType
-from darter.errors import KernelNameError, KernelTypeError, KernelValueError, UnsupportedSyntaxError
-from darter.frontend.branches import Dead, branch, guarded
+from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
+from darter.frontend.branches import Dead, branch
 from darter.frontend.frame import RESULT, RETURNED, LoopFlags, assigned_names, exits, mutated_names
 from darter.frontend.operators import negate, truth
 from darter.frontend.promotion import as_value, common_type, divisor_of
@@ -31,9 +31,7 @@ from darter.frontend.tracer import Side, Tracer, zero
 from darter.frontend.values import UNSET, DeviceValue, RegisterArray, Unbound, kind_of
 from darter.ir.nodes import Binary, BinaryOp, Block, Compare, CompareOp, For, Node, Value, While
 
-Body = Callable[[], Dead]
 _MAX_ROUNDS = 12
-MAX_UNROLLED = 16384
 
 
 @dataclass(slots=True)
@@ -447,49 +445,3 @@ def _last_assignment(body: tuple[ast.stmt, ...], name: str) -> int:
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
     ]
     return max(lines, default=0)
-
-
-# -- loops at compile time --------------------------------------------------------------------------------------------
-
-
-def unrolled(
-    t: Tracer,
-    node: ast.For | ast.While,
-    steps: Iterator[Callable[[], None]],
-    run: Callable[[tuple[ast.stmt, ...]], Dead],
-) -> Dead:
-    """Trace a loop's body once per step; a step binds the target.  Exits known at run time guard what follows."""
-    frame = t.frame
-    flags = LoopFlags(len(frame.loops))
-    body = tuple(node.body)
-    count = 0
-
-    def iterate() -> Dead:
-        nonlocal count
-        for bind in steps:
-            count += 1
-            if count > MAX_UNROLLED:
-                t.at = node
-                t.fail(
-                    KernelValueError, f"this loop unrolls to more than {MAX_UNROLLED} iterations", advice="use range"
-                )
-            t.at = node
-            bind()
-            frame.locals[flags.continued] = False
-            frame.loops.append(flags)
-            dead = run(body)
-            frame.loops.pop()
-            frame.locals.pop(flags.continued, None)
-            if dead == "return" or frame.locals.get(flags.broken) is True:
-                return dead if dead == "return" else None
-            left = [name for name in (flags.broken, RETURNED) if isinstance(frame.locals.get(name), DeviceValue)]
-            if left:
-                t.at = node
-                guarded(t, left, iterate, f"a loop that is left early at line {node.lineno}")
-                return None
-        return None
-
-    frame.locals[flags.broken] = False
-    dead = iterate()
-    frame.locals.pop(flags.broken, None)
-    return dead

@@ -15,7 +15,7 @@ from darter.errors import (
 from darter.frontend.frame import Frame
 from darter.frontend.static_python import iterate
 from darter.frontend.tracer import Tracer
-from darter.frontend.values import DeviceValue, Unbound
+from darter.frontend.values import DeviceValue
 from darter.ir.nodes import Index, ReadIndex, Value
 from darter.lang.intrinsic import KernelConstant
 
@@ -93,8 +93,3 @@ def unpacked(t: Tracer, target: ast.Tuple | ast.List, items: list[Any]) -> list[
         t.at = target
         t.fail(KernelValueError, f"{len(items)} values do not unpack into {len(parts)} names")
     return list(zip(parts, items, strict=True))
-
-
-def unbind(t: Tracer, name: str, reason: str) -> None:
-    """Make a name unusable, for ``reason``."""
-    t.frame.locals[name] = Unbound(reason, t.at)

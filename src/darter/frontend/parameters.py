@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from darter.dtypes import Int64
-from darter.frontend.promotion import numpy_scalar
 from darter.frontend.tensors import POINTER, SCALAR, slot
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, ObjectValue, PointerValue, StreamValue, StructValue, TensorValue
@@ -81,8 +80,3 @@ def slot_values(t: Tracer, value: Any) -> list[Value]:
     if type(value) is tuple:
         return [slot for field in value for slot in slot_values(t, field)]
     return []
-
-
-def is_static_number(value: Any) -> bool:
-    """True for Python and numpy scalars."""
-    return isinstance(value, (bool, int, float)) or numpy_scalar(value) is not None

@@ -16,7 +16,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from darter.dtypes import Bool, ScalarType
+from darter.dtypes import ScalarType
 from darter.ir.operations import (
     AtomicOp as AtomicOp,
     BinaryOp as BinaryOp,
@@ -425,11 +425,6 @@ class Module:
     kernels: list[Kernel]
     functions: list[FunctionName]
     written: tuple[int, ...] = ()
-
-
-def bool_value(hint: str = "") -> Value:
-    """Return a new Bool value."""
-    return Value(Bool, hint)
 
 
 def children(node: Node) -> tuple[Block, ...]:

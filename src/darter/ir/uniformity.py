@@ -48,14 +48,6 @@ class Uniformity:
         """Return how much the threads that reach ``value`` agree on it."""
         return self._facts[value].level
 
-    def is_warp_uniform(self, value: n.Value) -> bool:
-        """Return whether a warp's active lanes hold one value."""
-        return self._facts[value].level <= Level.WARP_UNIFORM
-
-    def is_block_uniform(self, value: n.Value) -> bool:
-        """Return whether all threads of the block that reach ``value`` hold one value."""
-        return self._facts[value].level <= Level.BLOCK_UNIFORM
-
     def stride(self, value: n.Value) -> int | None:
         """Return the difference between neighbouring lanes (0 uniform, 1 contiguous), or None where there is none."""
         return self._facts[value].stride

@@ -7,7 +7,7 @@ A plain ``fptrunc`` to ``bfloat`` would call a library function that does not ex
 
 from __future__ import annotations
 
-from darter.codegen.common.formats import BY_DTYPE, Format, encode
+from darter.codegen.common.formats import BY_DTYPE, Format
 from darter.codegen.common.lanes import Lanes
 from darter.codegen.common.types import mangled, register_type
 from darter.dtypes import BFloat16, Bool, Float16, Float32, Float64, Kind, ScalarType
@@ -239,8 +239,3 @@ def reinterpret(lanes: Lanes, source: ScalarType, target: ScalarType, a: str, f1
             return a
         return lanes.convert("bitcast", register_type(source), register_type(target), a)
     return from_memory(lanes, target, to_memory(lanes, source, a, f16c), f16c)
-
-
-def constant_bits(value: float, dtype: ScalarType) -> int:
-    """Return the bits of ``value`` in a narrow float type."""
-    return encode(value, BY_DTYPE[dtype])
