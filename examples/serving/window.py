@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import darter as dt
-from darter.lang.library.rows import inverse_or_zero, weight_of
+from darter.lang.library.rows import added, inverse_or_zero, scaled, sum_of_none, weight_of
 from darter.lang.library.tiles import on_gpu
 
 
@@ -44,8 +44,7 @@ def pooled(kv, score, ape, slot, plan, d, D, ratio, overlap, S):
     # On a GPU the loads of several entries are under way together; on a CPU that would only make code.
     together = min(8, K) if on_gpu() else 1
     largest = dt.Float32(-math.inf)
-    total = dt.Float32(0.0)
-    sum_of_values = dt.Float32(0.0)
+    weights, values = sum_of_none(), sum_of_none()
     for first in range(0, K, together):
         entries = [
             entry(kv, score, ape, slot, plan, dt.Int32(first) + i, d, D, ratio, overlap, S)
@@ -55,14 +54,12 @@ def pooled(kv, score, ape, slot, plan, d, D, ratio, overlap, S):
         for g, _ in entries:
             above = max(above, g)
         scale = weight_of(largest, above)
-        total = total * scale
-        sum_of_values = sum_of_values * scale
+        weights, values = scaled(weights, scale), scaled(values, scale)
         for g, v in entries:
             weight = weight_of(g, above)
-            total = total + weight
-            sum_of_values = sum_of_values + weight * v
+            weights, values = added(weights, weight), added(values, weight * v)
         largest = above
-    return sum_of_values * inverse_or_zero(total)
+    return values.total * inverse_or_zero(weights.total)
 
 
 def entry(kv, score, ape, slot, plan, k, d, D, ratio, overlap, S):

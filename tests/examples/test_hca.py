@@ -83,3 +83,13 @@ def test_what_they_do_not_take() -> None:
     case = Case(LARGE, plan_of(LARGE, 1), np.float64)
     with pytest.raises(TypeError, match="argument 'rms_weight'"):
         make_hca_norm_rope_scatter(k_per_block=4)(*case.scatter())
+
+
+def test_long_windows_of_like_values_keep_their_digits() -> None:
+    g = Geometry(33, 0, 3000, False, 3000, 3)
+    case = Case(g, np.array([[5999, 0, 5999, 1500]], np.int32), longest=6000)
+    for name in ("kv_in", "kv_state"):
+        case.arrays[name][...] = 0.3
+    for name in ("score_in", "score_state", "ape"):
+        case.arrays[name][...] = 0.0
+    run(g, case, *launchers(g))

@@ -47,3 +47,11 @@ def test_unaligned_rows_and_small_numbers(dtype: str) -> None:
 def test_what_it_does_not_take(N: int, dtype: str) -> None:
     with pytest.raises(ValueError, match="accepted"):
         make_rmsnorm(N, dtype)
+
+
+@pytest.mark.parametrize("N", [8192, 1 << 17])
+def test_long_rows_of_like_values_keep_their_digits(N: int) -> None:
+    x, w = np.full((2, N), 0.3, np.float32), np.ones(N, np.float32)
+    out = np.empty_like(x)
+    make_rmsnorm(N, "f32")(x, w, out, 2)
+    check_f32(out, reference(x, w))

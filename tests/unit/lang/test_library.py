@@ -17,7 +17,16 @@ from darter.lang.library.reductions import (
     group_reduce,
     warp_sum,
 )
-from darter.lang.library.rows import group_scale, reciprocal_rms, rms_norm_row, softmax_row
+from darter.lang.library.rows import (
+    Sum,
+    added,
+    group_scale,
+    reciprocal_rms,
+    rms_norm_row,
+    scaled,
+    softmax_row,
+    sum_of_none,
+)
 from darter.lang.library.scans import block_scan, block_scan_exclusive, warp_scan, warp_scan_exclusive
 from darter.lang.library.tiles import each, fold, row_plan
 from tests.unit.frontend import harness
@@ -193,3 +202,18 @@ def test_rms_and_group_scales():
     np.testing.assert_array_equal(out[:, 2], np.float32(2.0**-7))
     np.testing.assert_array_equal(out[:, 3], np.float32(0.25))
     assert (out[:, 4] == 63).all()
+
+
+def test_a_compensated_sum_keeps_its_digits_and_infinities():
+    @kernel
+    def k(x, out):
+        total, infinite = sum_of_none(), Sum(Float32(1.0), Float32(0.0))
+        for _ in range(10000):
+            total = added(total, x[0])
+            infinite = added(infinite, x[1])
+        out[0], out[1], out[2] = total.total, infinite.total, scaled(total, 2.0).total
+
+    out = np.zeros(3, np.float32)
+    run(launcher(k, block=1), np.array([0.3, np.inf], np.float32), out)
+    exact = 10000 * float(np.float32(0.3))
+    np.testing.assert_allclose(out, [exact, np.inf, 2 * exact], rtol=6e-8)

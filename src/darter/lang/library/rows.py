@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from darter.dtypes import Float32, UInt32
 from darter.lang.host import static_range
@@ -20,6 +20,32 @@ def weight_of(value: Any, largest: Any) -> Any:
     Where ``largest`` is −∞, 0 stands for it, so that −∞ weighs nothing whatever the largest is.
     """
     return exp2((value - where(largest == -math.inf, 0.0, largest)) * LOG2_E)
+
+
+class Sum(NamedTuple):
+    """A running sum of Float32 and what its last addition lost: long rows of like values would lose digits else."""
+
+    total: Any
+    lost: Any
+
+
+def sum_of_none() -> Sum:
+    """Return the sum of nothing."""
+    return Sum(Float32(0.0), Float32(0.0))
+
+
+def added(sum: Sum, value: Any) -> Sum:
+    """Return ``sum`` with ``value`` added, as Kahan does it: the error does not grow with the number of values."""
+    corrected = value - sum.lost
+    total = sum.total + corrected
+    lost = (total - sum.total) - corrected
+    # An infinite total has lost nothing that can be told: it stays infinite.
+    return Sum(total, where(lost == lost, lost, 0.0))
+
+
+def scaled(sum: Sum, factor: Any) -> Sum:
+    """Return ``sum`` times ``factor``."""
+    return Sum(sum.total * factor, sum.lost * factor)
 
 
 def inverse_or_zero(total: Any) -> Any:
@@ -103,10 +129,10 @@ def _softmax_walked(source: Any, target: Any, start: Any, plan: RowPlan) -> None
         if keeps:
             write(vector, weights)
         for weight in weights:
-            total = total + weight
+            total = added(total, weight)
         return total
 
-    scale = inverse_or_zero(row_reduce(fold(vectors, Float32(0.0), weigh), add, plan))
+    scale = inverse_or_zero(row_reduce(fold(vectors, sum_of_none(), weigh).total, add, plan))
 
     def finish(vector: Any) -> None:
         if keeps:
@@ -169,11 +195,12 @@ def _rms_norm_walked(source: Any, weight: Any, target: Any, start: Any, plan: Ro
 
     def add_squares(vector: Any, total: Any) -> Any:
         for value in read(source, start + vector * plan.width):
-            total = total + value * value
+            total = added(total, value * value)
         return total
 
     vectors = plan.length // plan.width
-    scale = rsqrt(row_reduce(fold(vectors, Float32(0.0), add_squares), add, plan) / plan.length + eps)
+    squares = fold(vectors, sum_of_none(), add_squares).total
+    scale = rsqrt(row_reduce(squares, add, plan) / plan.length + eps)
 
     def finish(vector: Any) -> None:
         values = read(source, start + vector * plan.width)
