@@ -1,6 +1,7 @@
 // Reads the bound arguments of a call, one after the other, into key words and argument slots.
 #include "errors.hpp"
 #include "launcher.hpp"
+#include "plain_tensor.hpp"
 #include "reader_dispatch.hpp"
 #include "scalar.hpp"
 #include "tensor_checks.hpp"
@@ -20,8 +21,7 @@ struct Reader {
   bool known_class(const Place& place, Param* param, PyObject* value);
   bool unknown_class(const Place& place, Param* param, PyObject* value);
   bool tensor(const Place& place, Param* param, PyObject* value);
-  bool numpy_tensor(const Place& place, Param* param, PyObject* value);
-  bool other_tensor(const Place& place, Param* param, PyObject* value);
+  bool known_tensor(const Place& place, Param* param, PyObject* value);
   bool keyed_tensor(const Place& place, const Param* param, const TensorView& view);
   bool tensor_of_new_type(const Place& place, Param* param, PyObject* value);
   bool explicit_tensor(const Place& place, Param* param, PyObject* value);
@@ -102,19 +102,21 @@ DARTER_INLINE bool Reader::keyed_tensor(const Place& place, const Param* param, 
 
 DARTER_INLINE bool Reader::tensor(const Place& place, Param* param, PyObject* value) {
   if (DARTER_UNLIKELY(Py_TYPE(value) != param->cache.type)) return tensor_of_new_type(place, param, value);
-  if (DARTER_LIKELY(param->cache.reader == ReaderKind::Numpy)) return numpy_tensor(place, param, value);
-  return other_tensor(place, param, value);
+  return known_tensor(place, param, value);
 }
 
-bool Reader::numpy_tensor(const Place& place, Param* param, PyObject* value) {
-  TensorView view;
-  return DARTER_LIKELY(read_numpy(place, value, &param->cache, &view)) && keyed_tensor(place, param, view);
-}
-
-bool Reader::other_tensor(const Place& place, Param* param, PyObject* value) {
+bool Reader::known_tensor(const Place& place, Param* param, PyObject* value) {
   if (DARTER_UNLIKELY(param->cache.reader == ReaderKind::Explicit)) return explicit_tensor(place, param, value);
   TensorView view;
-  return DARTER_LIKELY(read_view(place, value, &param->cache, &view)) && keyed_tensor(place, param, view);
+  if (DARTER_UNLIKELY(!read_view(place, value, &param->cache, &view))) return false;
+  if (DARTER_UNLIKELY(!call->slots.reserve(kPlainSlots) || !call->words.reserve(1))) return false;
+  const uint64_t layout = plain_view(view, call->slots.end());
+  if (DARTER_UNLIKELY(layout == kIrregular)) return keyed_tensor(place, param, view);
+  if (DARTER_UNLIKELY(!contract_holds(launcher, place, param, view, call))) return false;
+  call->slots.take(1 + 2 * static_cast<size_t>(view.rank));
+  call->words.push(kTagTensor | static_cast<uint64_t>(view.dtype) << 8 | layout |
+                   static_cast<uint64_t>(view.device_type) << 40);
+  return place_tensor(place, view);
 }
 
 DARTER_COLD bool Reader::tensor_of_new_type(const Place& place, Param* param, PyObject* value) {
@@ -444,21 +446,104 @@ uint64_t device_word(int64_t device) {
 
 }  // namespace
 
-bool read_arguments(Launcher* launcher, PyObject* const* arguments, Call* call) {
+namespace {
+
+bool general_argument(Launcher* launcher, Param* param, PyObject* value, int index, Call* call) {
   Reader reader{launcher, call};
-  call->words.push(0);
-  Param* param = launcher->plan.params.data();
-  const int count = launcher->plan.count();
-  ArgumentPath path{nullptr, nullptr, 0};
-  const Place place{launcher->plan.name, &path};
-  for (int i = 0; i < count; ++i, ++param) {
-    call->param = i;
-    path.name = param->name;
-    if (DARTER_UNLIKELY(!reader.argument_inline(place, param, arguments[i]))) {
-      if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_SystemError, "a reader failed without an exception");
-      return false;
-    }
+  const ArgumentPath path{nullptr, param->name, 0};
+  call->param = index;
+  if (DARTER_LIKELY(reader.argument({launcher->plan.name, &path}, param, value))) return true;
+  if (PyErr_Occurred() == nullptr) PyErr_SetString(PyExc_SystemError, "a reader failed without an exception");
+  return false;
+}
+
+// The few kinds of argument that calls consist of, where nothing about them is unusual. Their words and slots go
+// straight to the ends of the buffers, which have room for them.
+struct QuickReader {
+  Call* call;
+  uint64_t* slots;
+  uint64_t* words;
+
+  // Words and slots that a quick argument takes, at most.
+  static constexpr size_t kMost = kPlainSlots;
+
+  // Takes the ends over where there is room for `count` arguments; false where there is none.
+  bool begin(size_t count) {
+    slots = call->slots.end();
+    words = call->words.end();
+    return call->slots.has_room(count * kMost) && call->words.has_room(count * kMost);
   }
+  void end() {
+    call->slots.set_end(slots);
+    call->words.set_end(words);
+  }
+
+  // False with nothing changed where the argument has to be read the general way.
+  DARTER_INLINE bool read(const Param* param, PyObject* value, int index) {
+    int64_t number = 0;
+    switch (param->quick) {
+      case QuickKind::Tensor:
+        return Py_TYPE(value) == param->cache.numpy_type && numpy(param, value, index);
+      case QuickKind::Int:
+        if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
+        *slots++ = static_cast<uint64_t>(number);
+        return true;
+      case QuickKind::Constexpr:
+        if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
+        words[0] = kTagConstexpr;
+        words[1] = kValueInt;
+        words[2] = static_cast<uint64_t>(number);
+        words += 3;
+        return true;
+      case QuickKind::Stream:
+        return value == Py_None;
+      case QuickKind::None:
+        break;
+    }
+    return false;
+  }
+
+  // An array of the dtype seen last, of ordinary layout, on the device of the others.
+  DARTER_INLINE bool numpy(const Param* param, PyObject* value, int index) {
+    const auto* array = reinterpret_cast<const NumpyArray*>(value);
+    const TypeCache& cache = param->cache;
+    if (DARTER_UNLIKELY(reinterpret_cast<PyObject*>(array->descr) != cache.dtype_object)) return false;
+    const uint64_t layout = plain_numpy(array, cache.item_shift, slots);
+    if (DARTER_UNLIKELY(layout == kIrregular)) return false;
+    if (param->has_contract) {
+      call->param = index;
+      if (!contract_fits(param, cache.dtype, array->nd, array->dimensions, call)) return false;
+    }
+    if (DARTER_UNLIKELY(call->device != kHostDevice)) {
+      if (call->device != Call::kNoDevice) return false;
+      call->device = kHostDevice;
+      call->device_param = index;
+    }
+    if (DARTER_UNLIKELY((array->flags & kNumpyWriteable) == 0)) {
+      call->param = index;
+      call->set_readonly();
+    }
+    slots += 1 + 2 * array->nd;
+    *words++ = cache.word | layout;
+    return true;
+  }
+};
+
+}  // namespace
+
+bool read_arguments(Launcher* launcher, PyObject* const* arguments, Call* call) {
+  call->words.push(0);
+  Param* params = launcher->plan.params.data();
+  const int count = launcher->plan.count();
+  QuickReader quick{call, nullptr, nullptr};
+  bool is_quick = quick.begin(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    if (DARTER_LIKELY(is_quick && quick.read(&params[i], arguments[i], i))) continue;
+    quick.end();
+    if (DARTER_UNLIKELY(!general_argument(launcher, &params[i], arguments[i], i, call))) return false;
+    is_quick = quick.begin(static_cast<size_t>(count - i));
+  }
+  quick.end();
   call->words.data()[0] = device_word(call->device);
   return true;
 }

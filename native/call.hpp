@@ -83,6 +83,9 @@ struct Call {
   }
 };
 
+// What device_number says of host memory.
+constexpr int64_t kHostDevice = static_cast<int64_t>(kDLCPU) << 32;
+
 inline int64_t device_number(const TensorView& view) {
   return static_cast<int64_t>(view.device_type) << 32 | static_cast<uint32_t>(view.device_id);
 }

@@ -10,26 +10,28 @@
 
 namespace darter {
 
-struct CallState {
-  PyObject_HEAD;
+namespace {
+
+struct FullCallState {
+  CallState head;
   CallStateBody body;
 };
 
+CallStateBody& body_of(CallState* state) { return reinterpret_cast<FullCallState*>(state)->body; }
+const CallStateBody& body_of(const CallState* state) { return reinterpret_cast<const FullCallState*>(state)->body; }
+CallStateBody& body_of(PyObject* state) { return reinterpret_cast<FullCallState*>(state)->body; }
+
+}  // namespace
+
 PyTypeObject* CallState_Type = nullptr;
 
-int call_state_register_count(const CallState* state) { return static_cast<int>(state->body.program->registers); }
-
-int call_state_slot_count(const CallState* state) { return static_cast<int>(state->body.program->slots); }
-
-PyObject* call_state_guards(const CallState* state) { return state->body.guards.get(); }
-
 const int* call_state_written(const CallState* state, int* count) {
-  *count = static_cast<int>(state->body.written.size());
-  return state->body.written.data();
+  *count = static_cast<int>(body_of(state).written.size());
+  return body_of(state).written.data();
 }
 
 int call_state_run(CallState* state, uint64_t* registers, void* stream) {
-  const CallStateBody& body = state->body;
+  const CallStateBody& body = body_of(state);
   const RunResult result = run_program(*body.program, body.kernels.data(), registers, stream);
   if (__builtin_expect(result.end == RunEnd::kDone, 1)) return 0;
   return raise_run(body, result, registers);
@@ -121,12 +123,16 @@ PyObject* call_state_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     for (KernelHandle* kernel : body.kernels) Py_DECREF(kernel);
     return nullptr;
   }
-  new (&reinterpret_cast<CallState*>(self)->body) CallStateBody(std::move(body));
+  auto* state = reinterpret_cast<CallState*>(self);
+  state->guards = body.guards.get();
+  state->slot_count = static_cast<int32_t>(body.program->slots);
+  state->register_count = static_cast<int32_t>(body.program->registers);
+  new (&body_of(self)) CallStateBody(std::move(body));
   return self;
 }
 
 int call_state_traverse(PyObject* self, visitproc visit, void* arg) {
-  const CallStateBody& body = reinterpret_cast<CallState*>(self)->body;
+  const CallStateBody& body = body_of(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(body.owner.get());
   Py_VISIT(body.guards.get());
@@ -136,7 +142,8 @@ int call_state_traverse(PyObject* self, visitproc visit, void* arg) {
 
 // Kernels and owner stay until the end: something that the collector finalises later may still run the program.
 int call_state_clear(PyObject* self) {
-  CallStateBody& body = reinterpret_cast<CallState*>(self)->body;
+  CallStateBody& body = body_of(self);
+  reinterpret_cast<CallState*>(self)->guards = nullptr;
   body.guards = PythonRef();
   body.cold_errors = PythonRef();
   return 0;
@@ -145,7 +152,7 @@ int call_state_clear(PyObject* self) {
 void call_state_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
-  CallStateBody& body = reinterpret_cast<CallState*>(self)->body;
+  CallStateBody& body = body_of(self);
   for (KernelHandle* kernel : body.kernels) Py_DECREF(kernel);
   body.~CallStateBody();
   type->tp_free(self);
@@ -176,20 +183,18 @@ PyObject* call_state_run_method(PyObject* self, PyObject* args, PyObject* kwargs
   if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|K:run", const_cast<char**>(kNames), &slots, &stream) == 0)
     return nullptr;
   auto* state = reinterpret_cast<CallState*>(self);
-  std::vector<uint64_t> registers(static_cast<size_t>(call_state_register_count(state)) + 1);
-  if (!read_slots(slots, &registers, call_state_slot_count(state))) return nullptr;
+  std::vector<uint64_t> registers(static_cast<size_t>(state->register_count) + 1);
+  if (!read_slots(slots, &registers, state->slot_count)) return nullptr;
   if (call_state_run(state, registers.data(), reinterpret_cast<void*>(stream)) != 0) return nullptr;
   Py_RETURN_NONE;
 }
 
 PyObject* call_state_get_guards(PyObject* self, void*) {
-  PyObject* guards = call_state_guards(reinterpret_cast<CallState*>(self));
+  PyObject* guards = reinterpret_cast<CallState*>(self)->guards;
   return Py_NewRef(guards != nullptr ? guards : Py_None);
 }
 
-PyObject* call_state_get_owner(PyObject* self, void*) {
-  return Py_NewRef(reinterpret_cast<CallState*>(self)->body.owner.get());
-}
+PyObject* call_state_get_owner(PyObject* self, void*) { return Py_NewRef(body_of(self).owner.get()); }
 
 PyObject* call_state_get_written(PyObject* self, void*) {
   int count = 0;
@@ -230,7 +235,7 @@ PyType_Slot call_state_slots[] = {
 
 PyType_Spec call_state_spec = {
     "darter._native.CallState",
-    sizeof(CallState),
+    sizeof(FullCallState),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     call_state_slots,

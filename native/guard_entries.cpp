@@ -1,5 +1,7 @@
 #include "guard_entries.hpp"
 
+#include <structmember.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -78,6 +80,14 @@ bool dict_keys_hold(const GuardEntry& entry) {
 bool list_element_holds(const GuardEntry& entry) {
   return entry.index < PyList_GET_SIZE(entry.container) &&
          PyList_GET_ITEM(entry.container, entry.index) == entry.expected;
+}
+
+uint64_t word_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+template <typename Field>
+const uint64_t* address_of(const Field& field) {
+  static_assert(sizeof(Field) == sizeof(uint64_t), "guards compare whole words");
+  return reinterpret_cast<const uint64_t*>(&field);
 }
 
 #if PY_VERSION_HEX < 0x030C0000
@@ -250,6 +260,70 @@ bool GuardSnapshot::arm() {
       compares_dicts_ = first_dict_entry_ < entries_.size();
       break;
   }
+  flatten();
+  return true;
+}
+
+void GuardSnapshot::flatten() {
+#if PY_VERSION_HEX < 0x030C0000
+  for (const VersionedDict& versioned : dicts_) {
+    words_.push_back({address_of(reinterpret_cast<PyDictObject*>(versioned.dict)->ma_version_tag), versioned.tag});
+  }
+#endif
+  words_decide_ = !compares_dicts_;
+  for (size_t i = 0; i < first_dict_entry_ && words_decide_; ++i) words_decide_ = flatten_entry(entries_[i]);
+}
+
+// Adds the word that decides the entry; false where there is none.
+bool GuardSnapshot::flatten_entry(const GuardEntry& entry) {
+  const uint64_t expected = word_of(entry.expected);
+  auto* function = reinterpret_cast<PyFunctionObject*>(entry.container);
+  switch (entry.kind) {
+    case EntryKind::kType:
+      words_.push_back({address_of(entry.container->ob_type), expected});
+      return true;
+    case EntryKind::kMro:
+      words_.push_back({address_of(reinterpret_cast<PyTypeObject*>(entry.container)->tp_mro), expected});
+      return true;
+    case EntryKind::kCell:
+      words_.push_back({address_of(reinterpret_cast<PyCellObject*>(entry.container)->ob_ref), expected});
+      return true;
+    case EntryKind::kCode:
+      words_.push_back({address_of(function->func_code), expected});
+      return true;
+    case EntryKind::kDefaults:
+      words_.push_back({address_of(function->func_defaults), expected});
+      return true;
+    case EntryKind::kKwDefaults:
+      words_.push_back({address_of(function->func_kwdefaults), expected});
+      return true;
+    case EntryKind::kListLength:
+      words_.push_back(
+          {address_of(reinterpret_cast<PyVarObject*>(entry.container)->ob_size), static_cast<uint64_t>(entry.index)});
+      return true;
+    case EntryKind::kField:
+      return flatten_field(entry);
+    default:
+      return false;  // a list moves its elements when it grows
+  }
+}
+
+// An attribute that is a slot of the instance: its place in the object, the object's class, and the class's version.
+bool GuardSnapshot::flatten_field(const GuardEntry& entry) {
+  PyTypeObject* type = Py_TYPE(entry.container);
+  if (entry.expected == nullptr || !PyUnicode_CheckExact(entry.key)) return false;
+  PyObject* found = _PyType_Lookup(type, entry.key);  // borrowed; also gives the type a version
+  if (found == nullptr || !Py_IS_TYPE(found, &PyMemberDescr_Type)) return false;
+  const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(found)->d_member;
+  const unsigned int version = type->tp_version_tag;
+  if (member->type != T_OBJECT_EX || version == 0 || !PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) {
+    return false;
+  }
+  const auto* place = reinterpret_cast<const char*>(entry.container) + member->offset;
+  words_.push_back({reinterpret_cast<const uint64_t*>(place), word_of(entry.expected)});
+  words_.push_back({address_of(entry.container->ob_type), word_of(type)});
+  const bool is_known = !classes_.empty() && classes_.back().type == type;
+  if (!is_known) classes_.push_back({type, version});
   return true;
 }
 
@@ -282,6 +356,7 @@ bool GuardSnapshot::dict_holds([[maybe_unused]] VersionedDict* versioned) {
     slots = DictSlots(versioned->dict);  // a key's __eq__ may have changed the dict
   }
   versioned->tag = tag;
+  words_[static_cast<size_t>(versioned - dicts_.data())].expected = tag;
 #endif
   return true;
 }

@@ -41,6 +41,21 @@ inline bool is_dict_entry(const GuardEntry& entry) { return entry.kind >= EntryK
 // Whether the entry is identical to what it was. Leaves no exception set.
 bool entry_holds(const GuardEntry& entry);
 
+// A field of an object that a snapshot owns, which nobody notifies: compared on every call, by one load and one
+// compare. The object is owned and the field is a part of it, so that the address is good for as long as the snapshot
+// lives.
+struct WatchedWord {
+  const uint64_t* address;
+  uint64_t expected;
+};
+
+// A class that is owned, and the version of its attributes and its bases' (0 once they change): while it is the same,
+// a name that is a slot of its instances is still that slot.
+struct WatchedClass {
+  const PyTypeObject* type;
+  unsigned int version;
+};
+
 // The entries of one answer. Owns references to all that they point at, and watches their dicts for as long as it
 // lives.
 class GuardSnapshot {
@@ -57,6 +72,14 @@ class GuardSnapshot {
 
   // Whether the entries that nobody notifies are identical, and those of dicts whose version tag has moved (3.11).
   bool holds_unnotified();
+
+  // The same where it is told by words alone; false also means "not known". Runs no Python code.
+  bool words_hold() const {
+    uint64_t difference = words_decide_ ? 0 : 1;
+    for (const WatchedWord& word : words_) difference |= *word.address ^ word.expected;
+    for (const WatchedClass& watched : classes_) difference |= watched.type->tp_version_tag ^ watched.version;
+    return difference == 0;
+  }
 
   // Whether `holds_unnotified` has anything to compare.
   bool has_unnotified() const { return first_dict_entry_ > 0 || !dicts_.empty() || compares_dicts_; }
@@ -85,11 +108,19 @@ class GuardSnapshot {
   bool arm();
   void group_dicts();
   bool dict_holds(VersionedDict* versioned);
+  void flatten();
+  bool flatten_entry(const GuardEntry& entry);
+  bool flatten_field(const GuardEntry& entry);
 
   std::vector<GuardEntry> entries_;
   std::vector<VersionedDict> dicts_;  // 3.11 only
-  size_t first_dict_entry_ = 0;       // entries before it are compared on every call
-  size_t armed_ = 0;                  // dict entries that have been armed, counted from first_dict_entry_
+  // The same entries once more, as far as they are words: what a call compares when no epoch has moved. The tags of
+  // `dicts_` come first, in the same order.
+  std::vector<WatchedWord> words_;
+  std::vector<WatchedClass> classes_;
+  bool words_decide_ = false;    // every entry that is compared on each call is among `words_`
+  size_t first_dict_entry_ = 0;  // entries before it are compared on every call
+  size_t armed_ = 0;             // dict entries that have been armed, counted from first_dict_entry_
   size_t references_ = 1;
   bool compares_dicts_ = false;  // dicts cannot be watched: compare their entries on every call
 };

@@ -16,10 +16,9 @@
 #include <cstdint>
 
 #include "dict_watch.hpp"
+#include "guard_entries.hpp"
 
 namespace darter {
-
-class GuardSnapshot;
 
 struct Guards {
   PyObject_HEAD;
@@ -40,13 +39,17 @@ extern PyTypeObject* Guards_Type;
 // The comparison that a new epoch, or an entry that nobody notifies, makes necessary.
 bool guards_compare(Guards* guards);
 
+// Whether what was captured is known to be unchanged; false also means "not known". Runs no Python code.
+inline bool guards_known_to_hold(PyObject* object) {
+  const auto* guards = reinterpret_cast<const Guards*>(object);
+  return guards->verdict && guards->epoch == darter_epoch && (guards->always == 0 || guards->current->words_hold());
+}
+
 // Returns whether what was captured is unchanged. Needs the GIL. Runs no Python code while nothing has changed;
 // otherwise it may, so call it before anything that must not be interrupted, and hold a reference to `guards`. Leaves
 // no exception set.
 inline bool guards_hold(PyObject* object) {
-  auto* guards = reinterpret_cast<Guards*>(object);
-  if (guards->epoch == darter_epoch && guards->always == 0) return guards->verdict;
-  return guards_compare(guards);
+  return guards_known_to_hold(object) || guards_compare(reinterpret_cast<Guards*>(object));
 }
 
 bool register_guards(PyObject* module);

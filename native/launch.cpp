@@ -11,8 +11,8 @@ constexpr int kMaxAttempts = 4;
 
 PyObject* as_object(CallState* state) { return reinterpret_cast<PyObject*>(state); }
 
-// The first state of a key whose captures hold, owned; NULL without an exception when there is none.
-CallState* holding_state(Launcher* launcher, const Call& call) {
+// The newest state of a key whose captures hold, owned; NULL without an exception when there is none.
+[[gnu::noinline]] CallState* search_states(Launcher* launcher, const Call& call) {
   for (;;) {
     const TableEntry* entry = launcher->table.find(call.words.data(), call.words.size());
     if (entry == nullptr) return nullptr;
@@ -27,6 +27,17 @@ CallState* holding_state(Launcher* launcher, const Call& call) {
     }
     if (!changed) return nullptr;
   }
+}
+
+// The same, for the case of every day first: nothing has changed since the last call.
+DARTER_INLINE CallState* holding_state(Launcher* launcher, const Call& call) {
+  const TableEntry* entry = launcher->table.find(call.words.data(), call.words.size());
+  if (DARTER_UNLIKELY(entry == nullptr)) return nullptr;
+  auto* state = reinterpret_cast<CallState*>(entry->states.front());
+  if (DARTER_LIKELY(state->guards == nullptr || guards_known_to_hold(state->guards))) {
+    return reinterpret_cast<CallState*>(Py_NewRef(as_object(state)));
+  }
+  return search_states(launcher, call);
 }
 
 DARTER_COLD CallState* ask_cold(Launcher* launcher, PyObject* const* arguments, const std::vector<uint64_t>& key,
@@ -102,22 +113,19 @@ DARTER_COLD int refuse_slots(const CallState* state, const Call& call) {
   PyErr_Format(PyExc_SystemError,
                "a launch program takes %d argument slots and was given %zu: a defect of darter, please "
                "report it",
-               call_state_slot_count(state), call.slots.size());
+               state->slot_count, call.slots.size());
   return -1;
 }
 
 }  // namespace
 
-bool state_holds(CallState* state) {
-  PyObject* guards = call_state_guards(state);
-  return guards == nullptr || guards_hold(guards);
-}
+bool state_holds(CallState* state) { return state->guards == nullptr || guards_hold(state->guards); }
 
 int run_state(Launcher* launcher, Call* call, CallState* state) {
   if (DARTER_UNLIKELY(call->any_readonly) && !stores_are_allowed(launcher, *call, state)) return -1;
   const size_t slots = call->slots.size();
-  if (DARTER_UNLIKELY(static_cast<size_t>(call_state_slot_count(state)) != slots)) return refuse_slots(state, *call);
-  const auto registers = static_cast<size_t>(call_state_register_count(state));
+  if (DARTER_UNLIKELY(static_cast<size_t>(state->slot_count) != slots)) return refuse_slots(state, *call);
+  const auto registers = static_cast<size_t>(state->register_count);
   if (DARTER_UNLIKELY(registers > slots && !call->slots.reserve(registers - slots))) return -1;
   return call_state_run(state, call->slots.data(), call->stream);
 }

@@ -91,6 +91,24 @@ bool load_params(Plan* plan, PyObject* source, const char* attribute, std::vecto
   return items && load_fields(plan, items.get(), out);
 }
 
+QuickKind quick_kind(const Param& param) {
+  switch (param.kind) {
+    case ParamKind::Tensor:
+      return QuickKind::Tensor;
+    case ParamKind::Scalar:  // an optional one has a key word
+      return !param.optional && (param.dtype == Dtype::kI64 || param.dtype == Dtype::kI32) ? QuickKind::Int
+                                                                                           : QuickKind::None;
+    case ParamKind::Constexpr:
+      return param.constexpr_type == nullptr || param.constexpr_type == reinterpret_cast<PyObject*>(&PyLong_Type)
+                 ? QuickKind::Constexpr
+                 : QuickKind::None;
+    case ParamKind::Stream:
+      return QuickKind::Stream;
+    default:
+      return QuickKind::None;
+  }
+}
+
 bool load_param(Plan* plan, PyObject* source, Param* param) {
   Ref kind(PyObject_GetAttrString(source, "kind"));
   if (!kind) return false;
@@ -114,6 +132,7 @@ bool load_param(Plan* plan, PyObject* source, Param* param) {
                       read_optional(source, "constexpr_type", &param->constexpr_type) &&
                       read_optional(source, "cls", &param->cls) && load_params(plan, source, "fields", &param->fields);
   param->has_contract = param->dtype != kNoDtype || param->has_dims;
+  param->quick = quick_kind(*param);
   return loaded;
 }
 
@@ -137,6 +156,7 @@ Param::Param(Param&& other) noexcept
       keyword_only(other.keyword_only),
       has_dims(other.has_dims),
       has_contract(other.has_contract),
+      quick(other.quick),
       dtype(other.dtype),
       cache(std::exchange(other.cache, TypeCache{})),
       dims(std::move(other.dims)),

@@ -32,6 +32,11 @@ struct TypeCache {
   const void* framework = nullptr;   // the type's DLPack exchange table, for ReaderKind::Exchange
   ReaderKind reader = ReaderKind::None;
   Dtype dtype = Dtype::kPointer;  // what dtype_object stands for
+  // For arrays of numpy only, so that one comparison says that `type` and `dtype_object` serve: the type, borrowed from
+  // `type`; log2 of the item's size; what every key word of such an array has.
+  const PyTypeObject* numpy_type = nullptr;
+  uint8_t item_shift = 0;
+  uint64_t word = 0;
 };
 
 // One axis of a tensor's contract.
@@ -40,6 +45,9 @@ struct Dim {
   int64_t extent = 0;  // Fixed
   int symbol = 0;      // Named: index into Plan::symbols
 };
+
+// What the first look at an argument tries; what does not fit is read the general way.
+enum class QuickKind : uint8_t { None, Tensor, Int, Constexpr, Stream };
 
 struct Param {
   Param() = default;
@@ -57,6 +65,7 @@ struct Param {
   bool keyword_only = false;
   bool has_dims = false;
   bool has_contract = false;  // dtype or dims are demanded
+  QuickKind quick = QuickKind::None;
   Dtype dtype = Dtype::kPointer;
   TypeCache cache;
   std::vector<Dim> dims;

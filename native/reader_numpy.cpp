@@ -1,5 +1,7 @@
 #include "reader_numpy.hpp"
 
+#include "key.hpp"
+
 namespace darter {
 
 bool learn_numpy_dtype(const Place& place, NumpyDescr* descr, TypeCache* cache) {
@@ -19,6 +21,9 @@ bool learn_numpy_dtype(const Place& place, NumpyDescr* descr, TypeCache* cache) 
   }
   PyObject* old = std::exchange(cache->dtype_object, Py_NewRef(object));
   cache->dtype = dtype;
+  cache->numpy_type = cache->type;
+  cache->item_shift = static_cast<uint8_t>(size_shift(dtype));
+  cache->word = kTagTensor | static_cast<uint64_t>(dtype) << 8 | static_cast<uint64_t>(kDLCPU) << 40;
   Py_XDECREF(old);
   return true;
 }

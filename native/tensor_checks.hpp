@@ -32,14 +32,15 @@ inline bool dtype_holds(const Place& place, const Param* param, const TensorView
   return refuse_dtype(place, param, view);
 }
 
-inline bool dims_hold(const Launcher* launcher, const Place& place, const Param* param, const TensorView& view,
-                      Call* call) {
-  if (DARTER_UNLIKELY(static_cast<size_t>(view.rank) != param->dims.size())) return refuse_rank(place, param, view);
+// The first axis that breaks the contract, or -1; binds names of dimensions on the way. The rank is that of the
+// contract.
+inline int broken_axis(const Param* param, const int64_t* shape, Call* call) {
   const Dim* dim = param->dims.data();
-  for (int axis = 0; axis < view.rank; ++axis, ++dim) {
-    const int64_t extent = view.shape[axis];
+  const auto rank = static_cast<int>(param->dims.size());
+  for (int axis = 0; axis < rank; ++axis, ++dim) {
+    const int64_t extent = shape[axis];
     if (dim->kind == Dim::Fixed) {
-      if (DARTER_UNLIKELY(dim->extent != extent)) return refuse_extent(launcher, place, param, axis, view, call);
+      if (DARTER_UNLIKELY(dim->extent != extent)) return axis;
     } else if (dim->kind == Dim::Named) {
       while (call->symbol_count <= dim->symbol) call->symbols[call->symbol_count++] = Call::kUnbound;
       int64_t* bound = &call->symbols[dim->symbol];
@@ -47,11 +48,25 @@ inline bool dims_hold(const Launcher* launcher, const Place& place, const Param*
         *bound = extent;
         call->symbol_params[dim->symbol] = static_cast<uint8_t>(call->param);
       } else if (DARTER_UNLIKELY(*bound != extent)) {
-        return refuse_extent(launcher, place, param, axis, view, call);
+        return axis;
       }
     }
   }
-  return true;
+  return -1;
+}
+
+inline bool dims_hold(const Launcher* launcher, const Place& place, const Param* param, const TensorView& view,
+                      Call* call) {
+  if (DARTER_UNLIKELY(static_cast<size_t>(view.rank) != param->dims.size())) return refuse_rank(place, param, view);
+  const int axis = broken_axis(param, view.shape, call);
+  return DARTER_LIKELY(axis < 0) || refuse_extent(launcher, place, param, axis, view, call);
+}
+
+// The contract, without a refusal: where it is broken the argument is read again, in the way that words refusals. Names
+// that were bound to this argument's extents until then are bound to the same ones again.
+inline bool contract_fits(const Param* param, Dtype dtype, int rank, const int64_t* shape, Call* call) {
+  if (param->dtype != kNoDtype && param->dtype != dtype) return false;
+  return !param->has_dims || (static_cast<size_t>(rank) == param->dims.size() && broken_axis(param, shape, call) < 0);
 }
 
 DARTER_INLINE bool contract_holds(const Launcher* launcher, const Place& place, const Param* param,

@@ -22,7 +22,13 @@ class WordBuffer {
   void clear() { end_ = begin_; }
 
   // Makes room for `count` more words; false with MemoryError set.
-  bool reserve(size_t count) { return DARTER_LIKELY(static_cast<size_t>(limit_ - end_) >= count) || grow(count); }
+  bool reserve(size_t count) { return DARTER_LIKELY(has_room(count)) || grow(count); }
+
+  bool has_room(size_t count) const { return static_cast<size_t>(limit_ - end_) >= count; }
+
+  // Where the next word goes, and the same after words were written there; room must have been reserved.
+  uint64_t* end() { return end_; }
+  void set_end(uint64_t* end) { end_ = end; }
 
   // Room must have been reserved.
   void push(uint64_t word) { *end_++ = word; }

@@ -17,6 +17,8 @@ class KernelFunction:
     """
 
     __darter_capture__ = ("__wrapped__", "options")  # what a capture record may read of a kernel
+    # Slots, because guards compare a slot by one word and an entry of an instance's dict by a look-up.
+    __slots__ = ("__dict__", "__weakref__", "__wrapped__", "options")
 
     def __init__(self, function: types.FunctionType, options: KernelOptions | None = None) -> None:
         self.__wrapped__: Any = function

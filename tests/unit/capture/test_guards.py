@@ -297,3 +297,42 @@ def test_environment_given_at_installation_is_guarded_and_in_no_record(program: 
     assert str(difference) == f"environment variable '{ENVIRONMENT_NAME}': not there -> '1'"
     del os.environ[ENVIRONMENT_NAME]
     assert guards.holds()
+
+
+def test_a_slot_of_an_instance_is_watched_with_all_that_decides_what_it_is() -> None:
+    """Guards compare a slot by its word; the object's class and the class's attributes decide that it is one."""
+
+    def armed() -> tuple[type, Any, _native.Guards]:
+        class Base:
+            __slots__ = ()
+
+        class Holder(Base):
+            __slots__ = ("rate",)
+
+        holder = Holder()
+        holder.rate = 1.5
+        value = holder.rate
+        guards = _native.Guards(lambda: (holder.rate is value, [("field", holder, "rate", value)]), ABSENT)
+        assert guards.holds()
+        assert guards.holds()
+        return Holder, holder, guards
+
+    _, holder, guards = armed()
+    holder.rate = 2.5
+    assert not guards.holds()
+    _, holder, guards = armed()
+    del holder.rate
+    with pytest.raises(AttributeError):
+        guards.cold()
+    assert not guards.holds()
+    cls, holder, guards = armed()
+    cls.rate = property(lambda self: 2.5)
+    assert not guards.holds()
+    cls, holder, guards = armed()
+
+    class Other(cls):
+        __slots__ = ()
+        rate = property(lambda self: 2.5)
+
+    holder.__class__ = Other
+    assert not guards.holds()
