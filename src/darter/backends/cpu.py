@@ -39,7 +39,8 @@ def compile(module: Module, target: Target) -> Artifact:
     from darter.codegen.program import lower
 
     launch_program = lower(module)
-    code, kernels = compile_kernels(module.kernels, target)
+    # A launcher may launch nothing, for these arguments: then there is no code object either.
+    code, kernels = compile_kernels(module.kernels, target) if module.kernels else (b"", ())
     return Artifact(target, launch_program, kernels, code, tuple(module.functions), module.written)
 
 
