@@ -231,6 +231,26 @@ def test_every_type_becomes_every_other(source: Any, backend: str) -> None:
         np.testing.assert_array_equal(found, x.astype(OTHERS[target]), err_msg=target.name)
 
 
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda a, b: a + b,
+        lambda a, b: a / b,
+        lambda a, b: a < b,
+        lambda a, b: a**b,
+        lambda a, b: -a,
+        lambda a, b: a % b,
+    ],
+)
+def test_float8_values_are_cast_before_anything_is_computed(operation: Any) -> None:
+    @dt.kernel
+    def k(x: dt.Tensor, out: dt.Tensor):
+        out[0] = dt.f32(operation(x[0], x[1]))
+
+    with pytest.raises(dt.KernelTypeError, match="float8 values must be cast first"):
+        result(k, np.ones(2, FLOAT8[dt.e4m3fn]), np.ones(1, np.float32), block=1)
+
+
 @dt.kernel
 def mathematics(x: dt.Tensor, out: dt.Tensor):
     i = dt.thread_idx.x
@@ -269,6 +289,7 @@ def weak_numbers(x: dt.Tensor, out: dt.Tensor):
     total = 0
     for _ in range(3):
         total = total + x[i] * chosen
+    total = total + dt.where(i % 2 == 0, 0.7, 1)
     out[i] = (total + 1) / 3
 
 
@@ -277,7 +298,8 @@ def test_python_numbers_take_the_type_that_they_meet(kind: Any) -> None:
     x = np.arange(BLOCK).astype(kind)
     chosen = np.where(np.arange(BLOCK) % 2 == 0, kind(0.1), kind(0.3)).astype(kind)
     term = x * chosen
-    expected = (term + term + term + kind(1)) / kind(3)
+    more = np.where(np.arange(BLOCK) % 2 == 0, kind(0.7), kind(1)).astype(kind)
+    expected = (term + term + term + more + kind(1)) / kind(3)
     np.testing.assert_array_equal(result(weak_numbers, x, np.zeros_like(x), block=BLOCK), expected)
 
 
@@ -376,6 +398,47 @@ def test_structs_and_register_arrays() -> None:
     np.testing.assert_array_equal(out, np.where(np.arange(BLOCK) % 2 == 0, 2 - 3 * x, x + 6))
 
 
+class Tiles:
+    """A user's own argument: how a row is cut, and a table that goes with it."""
+
+    __jit_fields__ = ("table",)
+    table: dt.Tensor
+
+    def __init__(self, width: int, table: Any) -> None:
+        self.width, self.table = width, table
+
+    def __cache_signature__(self) -> Any:
+        return ("tiles", self.width)
+
+
+def tile_sum(tiles, x, i):
+    total = tiles.table[i]
+    for j in dt.static_range(tiles.__cache_signature__()[1]):
+        total = total + x[i + j]
+    return total
+
+
+@dt.kernel
+def tiled(x: dt.Tensor, out: dt.Tensor, tiles: Tiles):
+    i = dt.thread_idx.x * tiles.__cache_signature__()[1]
+    if i < x.shape[0]:
+        out[i] = tile_sum(tiles, x, i)
+
+
+@dt.jit
+def launch_tiled(x: dt.Tensor, out: dt.Tensor, tiles: Tiles):
+    width = tiles.__cache_signature__()[1]
+    tiled(x, out, tiles).launch(grid=1, block=BLOCK // width)
+
+
+def test_kernels_read_the_signature_of_a_users_argument() -> None:
+    x = np.arange(BLOCK, dtype=np.float32)
+    for width in (2, 4):
+        out = np.zeros_like(x)
+        launch_tiled(x, out, Tiles(width, np.full_like(x, 100)))
+        np.testing.assert_array_equal(out[::width], x.reshape(-1, width).sum(1) + 100)
+
+
 # -- what the device tells --------------------------------------------------------------------------------------------
 
 
@@ -384,7 +447,7 @@ def speaks(x: dt.Tensor, out: dt.Tensor):
     i = dt.thread_idx.x
     if i < 2:
         dt.print("thread", i, "holds", x[i])
-        dt.print(f"twice that is {x[i] * 2}")
+        dt.print(f"a tenth of that is {x[i] * 0.1}")
     dt.assert_(x[i] < 100, f"{x[i]} is too large")  # noqa: PT009
 
 
@@ -394,7 +457,7 @@ def test_print_and_assert(capfd: pytest.CaptureFixture[str]) -> None:
     launch(x, x)
     lines = capfd.readouterr().out.splitlines()
     assert sorted(lines) == [
-        "thread 0 holds 0.0", "thread 1 holds 1.0", "twice that is 0.0", "twice that is 2.0"
+        "a tenth of that is 0.0", "a tenth of that is 0.1", "thread 0 holds 0.0", "thread 1 holds 1.0"
     ]  # fmt: skip
     x[5] = 200
     with pytest.raises(dt.DeviceAssertError, match=r"kernel 'speaks': assertion failed: 200.0 is too large"):

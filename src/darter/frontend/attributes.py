@@ -17,6 +17,7 @@ from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     BoundMethod,
     DeviceValue,
+    JitArgumentValue,
     KernelCall,
     KernelDict,
     KernelList,
@@ -154,6 +155,8 @@ def _scalar(t: Tracer, value: DeviceValue, name: str) -> Any:
 def _struct(t: Tracer, value: StructValue, name: str) -> Any:
     if name in value.names:
         return value.values[value.names.index(name)]
+    if name == "__cache_signature__" and isinstance(value, JitArgumentValue):
+        return ValueMethod(name, value)
     if name in ("_replace", "index", "count"):
         _refuse(t, value, name, value.names)
     return _class_attribute(t, value, name)
@@ -221,5 +224,6 @@ _READERS: dict[type, Any] = {
     RegisterArray: _array,
     DeviceValue: _scalar,
     StructValue: _struct,
+    JitArgumentValue: _struct,
     ObjectValue: _object,
 }

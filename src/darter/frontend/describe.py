@@ -13,6 +13,7 @@ from darter.frontend.tensors import raw_extent, raw_stride
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
+    JitArgumentValue,
     KernelDict,
     KernelList,
     ObjectValue,
@@ -27,6 +28,7 @@ from darter.ir.nodes import Compare, CompareOp, Value
 from darter.signature.descriptor import (
     ConstexprFacts,
     Descriptor,
+    JitArgumentFacts,
     Layout,
     NoneFacts,
     ObjectFacts,
@@ -186,6 +188,8 @@ def _structure(t: Tracer, parameter: ParamPlan, value: Any) -> Descriptor:
             found=f"{len(values)}",
         )
     fields = tuple(argument_facts(t, plan, field) for plan, field in zip(plans, values, strict=True))
+    if isinstance(value, JitArgumentValue):
+        return JitArgumentFacts(cls, value.signature, names, fields)
     return StructFacts(cls, names, fields)
 
 

@@ -158,7 +158,9 @@ def _where(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         t.fail(KernelTypeError, "dt.where takes two numbers of one kind", found=f"{kind_of(a)} and {kind_of(b)}")
     result = Value(dtype)
     t.emit(Select(result, known, as_value(t, a, dtype), as_value(t, b, dtype)))
-    return DeviceValue(result)
+    if dtype is Bool or isinstance(a, DeviceValue) or isinstance(b, DeviceValue):
+        return DeviceValue(result)
+    return DeviceValue(result, weak=True, choice=(known, a, b))
 
 
 def _bitcast(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:

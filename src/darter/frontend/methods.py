@@ -10,6 +10,7 @@ from darter.frontend.static_operators import run_native
 from darter.frontend.static_python import call_native, check_mutable, item, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
+    JitArgumentValue,
     KernelCall,
     KernelDict,
     KernelList,
@@ -31,6 +32,8 @@ def call_method(t: Tracer, instance: Any, name: str, arguments: list[Any], keywo
         return _memory(t, instance, name, arguments, keywords)
     if isinstance(instance, RegisterArray):
         return RegisterArray(instance.dtype, list(instance.items), t.next_serial())
+    if isinstance(instance, JitArgumentValue):
+        return instance.signature
     if isinstance(instance, KernelCall):
         return t.launch(instance, arguments, keywords)
     if isinstance(instance, (list, dict)) and name in _MUTATING:

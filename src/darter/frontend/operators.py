@@ -112,12 +112,7 @@ def arithmetic(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     dtype = common_type(t, a, b, symbol)
     if dtype is Bool:
         dtype = Int32
-    if dtype.is_float8:
-        t.fail(
-            KernelTypeError,
-            f"operator {symbol} on {dtype.name}: float8 values must be cast first",
-            advice="dt.Float32(v)",
-        )
+    _refuse_float8(t, symbol, dtype)
     same = _identity(symbol, a, b, dtype)
     if same is not None:
         return same
@@ -126,6 +121,15 @@ def arithmetic(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     t.emit(Binary(result, _ARITHMETIC[symbol], left, right))
     multiple = _multiple(symbol, a, b) if dtype.is_integer else 1
     return DeviceValue(result, is_weak(a, b), multiple)
+
+
+def _refuse_float8(t: Tracer, symbol: str, dtype: ScalarType) -> None:
+    if dtype.is_float8:
+        t.fail(
+            KernelTypeError,
+            f"operator {symbol} on {dtype.name}: float8 values must be cast first",
+            advice="dt.Float32(v)",
+        )
 
 
 def _identity(symbol: str, a: Any, b: Any, dtype: ScalarType) -> DeviceValue | None:
@@ -158,6 +162,7 @@ def _multiple(symbol: str, a: Any, b: Any) -> int:
 def _divide(t: Tracer, a: Any, b: Any) -> DeviceValue:
     """Return the true quotient; integers of up to 32 bits divide as Float32, 64-bit ones as Float64."""
     dtype = common_type(t, a, b, "/")
+    _refuse_float8(t, "/", dtype)
     if not dtype.is_float:
         weak = is_weak(a, b)
         dtype = Float64 if dtype.bits == 64 and not weak else Float32
@@ -291,6 +296,7 @@ def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
             return symbol == "!="
         t.fail(KernelTypeError, f"operator {symbol} does not compare these", found=f"{kind_of(a)} and {kind_of(b)}")
     dtype = common_type(t, a, b, symbol)
+    _refuse_float8(t, symbol, dtype)
     result = Value(Bool)
     t.emit(Compare(result, _COMPARES[symbol], as_value(t, a, dtype), as_value(t, b, dtype)))
     return DeviceValue(result)
@@ -305,12 +311,7 @@ def unary(t: Tracer, symbol: str, value: Any) -> Any:
             t.fail(KernelTypeError, f"operator {symbol} takes a number", found=kind_of(value))
         return run_native(t, lambda: native(value), f"{symbol} of {kind_of(value)}")
     dtype = value.dtype
-    if dtype.is_float8:
-        t.fail(
-            KernelTypeError,
-            f"operator {symbol} on {dtype.name}: float8 values must be cast first",
-            advice="dt.Float32(v)",
-        )
+    _refuse_float8(t, symbol, dtype)
     if symbol == "+":
         return value
     if symbol == "~" and dtype.is_float:

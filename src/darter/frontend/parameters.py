@@ -7,7 +7,15 @@ from typing import Any
 from darter.dtypes import Int64
 from darter.frontend.tensors import POINTER, SCALAR, slot
 from darter.frontend.tracer import Tracer
-from darter.frontend.values import DeviceValue, ObjectValue, PointerValue, StreamValue, StructValue, TensorValue
+from darter.frontend.values import (
+    DeviceValue,
+    JitArgumentValue,
+    ObjectValue,
+    PointerValue,
+    StreamValue,
+    StructValue,
+    TensorValue,
+)
 from darter.ir.nodes import PointerType, Space, Value
 from darter.signature.descriptor import (
     ConstexprFacts,
@@ -48,8 +56,8 @@ def parameter_value(t: Tracer, name: str, descriptor: Descriptor, path: Path) ->
         case StructFacts(cls=cls, names=names, fields=fields):
             values = _fields(t, name, names, fields, path)
             return values if cls is tuple else StructValue(cls, names, values)
-        case JitArgumentFacts(cls=cls, names=names, fields=fields):
-            return StructValue(cls, names, _fields(t, name, names, fields, path))
+        case JitArgumentFacts(cls=cls, signature=signature, names=names, fields=fields):
+            return JitArgumentValue(cls, names, _fields(t, name, names, fields, path), signature)
     raise AssertionError(descriptor)
 
 

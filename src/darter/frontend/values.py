@@ -135,6 +135,13 @@ class StructValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class JitArgumentValue(StructValue):
+    """A user's own argument: its fields, and what its ``__cache_signature__()`` gave, which is static."""
+
+    signature: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ObjectValue:
     """``self`` or another object argument: only its declared constexpr fields and its class may be read."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
+from darter.dtypes import ScalarType, f16, f32
 from darter.ir import nodes as n
 
 MAX_PER_PLACE = 1
@@ -59,7 +60,15 @@ class Message:
         """The line to show."""
         pieces = self.node.message.split("{}") if isinstance(self.node, n.Assert) else self.node.pieces
         first, *rest = pieces
-        return first + "".join(f"{value}{piece}" for value, piece in zip(self.operands, rest, strict=False))
+        shown = [_shown(value, operand.type) for value, operand in zip(self.operands, self.node.operands, strict=True)]
+        return first + "".join(f"{value}{piece}" for value, piece in zip(shown, rest, strict=False))
+
+
+def _shown(value: bool | int | float, type: n.Type) -> str:
+    """Return a number in as few digits as tell it from the others of its type."""
+    if isinstance(type, ScalarType) and type in (f16, f32):
+        return str(type.numpy().type(value))
+    return str(value)
 
 
 @dataclass(slots=True)
