@@ -1,7 +1,4 @@
-"""Makes the calls of every row, with a marker before and after each batch; runs under callgrind.
-
-The marker is ``getppid``, which nothing else calls: callgrind writes and clears its counters each time it is entered.
-"""
+"""Makes the calls of every row, with a marker before and after each batch; run under callgrind by ``callgrind.py``."""
 
 from __future__ import annotations
 
@@ -17,18 +14,19 @@ WARMUP = 50
 
 
 def main(framework: str, calls: int) -> None:
-    """Run N and then 2N statements of each case; print the names in order and the number of calls in a statement."""
+    """Run N and then 2N statements of each case and its twin; print names in order and the calls of a statement."""
     # A collection of garbage inside one batch and not inside the other would be taken for the calls' work.
     gc.disable()
     order = []
     for case in launch_cases(framework, with_numba=False):
-        timer = timeit.Timer(case.darter.statement, globals=dict(case.darter.names))
-        timer.timeit(WARMUP)
-        for statements in (calls, 2 * calls):
-            os.getppid()
-            timer.timeit(statements)
-            os.getppid()
-        order.append([case.name, case.darter.calls])
+        for candidate in (case.darter, case.python):
+            timer = timeit.Timer(candidate.statement, globals=dict(candidate.names))
+            timer.timeit(WARMUP)
+            for statements in (calls, 2 * calls):
+                os.getppid()
+                timer.timeit(statements)
+                os.getppid()
+            order.append([candidate.name, candidate.calls])
     sys.stdout.write(json.dumps(order) + "\n")
 
 

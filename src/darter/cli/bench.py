@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from darter.cli import bench_kernels, bench_launch, bench_replay
+from darter.cli import bench_kernels, bench_launch, bench_replay, bench_report
 
 app = typer.Typer(help="Measure darter on this machine.", no_args_is_help=True)
 app.command("launch")(bench_launch.launch)
 app.command("kernels")(bench_kernels.kernels)
 app.command("replay", context_settings=bench_replay.SETTINGS)(bench_replay.replay)
+app.command("report")(bench_report.report)
 
 
 @app.callback()
