@@ -5,7 +5,7 @@
 #   make test     the test suite                         (PYTEST_ARGS="-k name" narrows it)
 #   make lint     layers, ruff, mypy, clang-format, clang-tidy
 #   make torch    add torch to the environment, so that its tests run too
-#   make test-sanitize, make fuzz, make bench-instructions, make clean
+#   make test-sanitize, make fuzz, make bench-instructions, make bench-matrix, make clean
 
 SHELL := /bin/bash
 PYTHON ?= $(shell .ci/find-python 3.11 3.12 3.13)
@@ -21,7 +21,7 @@ SOURCES := $(shell find src native -type f -not -name '*.so' -not -path '*/__pyc
 CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp)
 TIDY_SOURCES := $(wildcard native/*.cpp)
 
-.PHONY: demo test test-sanitize lint lint-python lint-cxx torch fuzz bench-instructions clean
+.PHONY: demo test test-sanitize lint lint-python lint-cxx torch fuzz bench-instructions bench-matrix clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -58,6 +58,10 @@ fuzz: $(VENV)/.test
 
 bench-instructions: $(VENV)/.test
 	$(BIN)/python -m benchmarks.instructions $(BENCH_ARGS)
+
+# Minutes: the comparison of two trees, on this tree and itself 20 times over, and on a copy that is slower.
+bench-matrix: $(VENV)/.test
+	$(BIN)/python -m benchmarks.hotpath_replay.selfcheck $(BENCH_ARGS)
 
 clean:
 	rm -rf build dist .venv .venv-* .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .benchmarks

@@ -14,6 +14,8 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,9 @@ def main() -> int:
     if not callgrind.available():
         print("valgrind is not installed: nothing counted")
         return 0
-    rows = [row for framework in options.frameworks for row in count(framework, options.calls)]
+    with ThreadPoolExecutor() as threads:
+        counted = threads.map(partial(count, calls=options.calls), options.frameworks)
+        rows = [row for found in counted for row in found]
     here = environment()
     if options.json is not None:
         data = {"environment": here, **report("make bench-instructions", rows)}
