@@ -39,8 +39,7 @@ PyObject* run_compiled(CompiledFunctionObject* self, PyObject* const* bound) {
   Launcher* launcher = self->function->launcher;
   Call call;
   if (DARTER_UNLIKELY(!read_arguments(launcher, bound, &call))) return nullptr;
-  if (DARTER_UNLIKELY(call.framework != nullptr) && !settle_stream(launcher, &call))
-    return nullptr;
+  if (DARTER_UNLIKELY(call.framework != nullptr) && !settle_stream(launcher, &call)) return nullptr;
   const std::vector<uint64_t>& words = *self->words;
   if (DARTER_UNLIKELY(words.size() != call.words.size() ||
                       !words_equal(words.data(), call.words.data(), words.size()))) {

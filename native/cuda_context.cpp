@@ -246,7 +246,8 @@ PyObject* pointer_device(PyObject*, PyObject* args) {
 }
 
 PyMethodDef functions[] = {
-    {"cuda_pointer_device", pointer_device, METH_VARARGS, "cuda_pointer_device(address, driver=None) -> int, its device"},
+    {"cuda_pointer_device", pointer_device, METH_VARARGS,
+     "cuda_pointer_device(address, driver=None) -> int, its device"},
     {"cuda_device_count", device_count, METH_VARARGS, "cuda_device_count(driver=None) -> int"},
     {"cuda_driver_version", driver_version, METH_VARARGS, "cuda_driver_version(driver=None) -> int, 12040 for 12.4"},
     {},
@@ -259,7 +260,8 @@ int device_of_pointer(const Api* api, uint64_t address) {
   Result status = api->pointer_attribute(&ordinal, kDeviceOrdinal, address);
   if (status == kSuccess) return ordinal;
   char detail[64];
-  std::snprintf(detail, sizeof detail, "0x%llx is no address of device memory", static_cast<unsigned long long>(address));
+  std::snprintf(detail, sizeof detail, "0x%llx is no address of device memory",
+                static_cast<unsigned long long>(address));
   return raise_status(status, "cuPointerGetAttribute", detail);
 }
 

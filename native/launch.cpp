@@ -64,8 +64,7 @@ DARTER_COLD bool verify_key(Launcher* launcher, PyObject* const* arguments, cons
 
 bool read_call(Launcher* launcher, PyObject* const* arguments, Call* call) {
   if (DARTER_UNLIKELY(!read_arguments(launcher, arguments, call))) return false;
-  if (DARTER_UNLIKELY(call->framework != nullptr) && !settle_stream(launcher, call))
-    return false;
+  if (DARTER_UNLIKELY(call->framework != nullptr) && !settle_stream(launcher, call)) return false;
   return DARTER_LIKELY(launcher->verify_keys == 0) || verify_key(launcher, arguments, *call);
 }
 

@@ -11,7 +11,6 @@ namespace {
 
 constexpr uint32_t kCooperative = 1;
 constexpr uint32_t kDependent = 2;
-constexpr size_t kHeaderBytes = 36;
 constexpr size_t kInstructionBytes = 24;
 constexpr size_t kLaunchBytes = 56;
 constexpr size_t kRaiseBytes = 12;

@@ -149,12 +149,12 @@ struct Ops {
   }
 
   static ScalarStatus bit_and(uint64_t* dst, uint64_t a, uint64_t b, uint64_t) {
-    R::write(dst, static_cast<T>(R::read(a) & R::read(b)));
+    R::write(dst, static_cast<T>(+R::read(a) & +R::read(b)));
     return ScalarStatus::kOk;
   }
 
   static ScalarStatus bit_or(uint64_t* dst, uint64_t a, uint64_t b, uint64_t) {
-    R::write(dst, static_cast<T>(R::read(a) | R::read(b)));
+    R::write(dst, static_cast<T>(+R::read(a) | +R::read(b)));
     return ScalarStatus::kOk;
   }
 

@@ -109,8 +109,8 @@ DARTER_COLD bool refuse_streams(Launcher* launcher, const Call& call, void* othe
       call.stream, other);
 }
 
-// The host waits for the legacy stream: nothing else orders another one behind it without an event that would have to be
-// kept.
+// The host waits for the legacy stream: nothing else orders another one behind it without an event that would have to
+// be kept.
 DARTER_COLD bool wait_for_legacy_stream() {
   const cuda::Api* api = cuda::open(nullptr);
   if (api == nullptr) return false;
@@ -123,9 +123,8 @@ DARTER_COLD bool wait_for_legacy_stream() {
 // Two frameworks, or one that has no stream of its own.
 DARTER_COLD bool settle_among_frameworks(Launcher* launcher, Call* call) {
   const bool behind_legacy = call->framework == &kLegacyStreams || call->other_framework == &kLegacyStreams;
-  const DLPackExchangeAPI* main = call->framework == &kLegacyStreams && call->other_framework != nullptr
-                                      ? call->other_framework
-                                      : call->framework;
+  const DLPackExchangeAPI* main =
+      call->framework == &kLegacyStreams && call->other_framework != nullptr ? call->other_framework : call->framework;
   if (!call->explicit_stream) {
     if (!current_stream(main, *call, &call->stream)) return false;
     if (!behind_legacy) {

@@ -34,8 +34,10 @@ def _rows(backend: str, rounds: int) -> list[Row]:
 
         return list(cpu_rows(rounds))
     if backend == "cuda":
+        from darter.backends.cuda import context
         from darter.cli.cuda_kernels import cuda_rows
 
+        context(0)  # before anything that takes long: there has to be a device
         return list(cuda_rows(rounds))
     raise typer.BadParameter(f"backend {backend!r} cannot be measured; accepted: 'cpu', 'cuda'")
 

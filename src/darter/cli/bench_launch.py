@@ -35,8 +35,10 @@ def launch(
 
 
 def _cuda(console: Console, batches: int, with_peers: bool) -> list[Row]:
+    from darter.backends.cuda import context
     from darter.cli.cuda_launches import cuda_rows
 
+    context(0)  # before anything that takes long: there has to be a device
     rows = list(cuda_rows(batches, with_peers))
     console.print(_ratio_table(rows))
     return rows
