@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import darter as dt
-from darter.lang.library.tiles import fold
 from examples.serving import rope
 
 EPS = 1e-6
@@ -48,7 +47,7 @@ def fold_normed(z, start, norm, D, RD, initial, body):
         c, s = rope.angles(norm.cos, norm.sin, norm.position, j, RD)
         return body(channel, [e * c - o * s, e * s + o * c], carried)
 
-    return fold(RD // 2, fold(first, initial, plain), pair)
+    return dt.fold(RD // 2, dt.fold(first, initial, plain), pair)
 
 
 def physical(block_table, seq_stride, b, ci, k_per_block):

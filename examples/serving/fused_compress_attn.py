@@ -1,9 +1,6 @@
 """Compressed attention in one kernel: pool a window, norm, rotate, and store to the paged cache in bf16 or fp8."""
 
 import darter as dt
-from darter.lang.library.reductions import block_max, block_sum
-from darter.lang.library.rows import group_scale
-from darter.lang.library.tiles import each, fold, on_gpu
 from examples.serving.cache import EPS, Norm, check_shape, check_weight, fold_normed, physical, shuffled
 from examples.serving.options import code_type, largest_code
 from examples.serving.window import Memory, plan_row, pooled
@@ -75,8 +72,8 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
             z[d] = value
             return total + value * value
 
-        squares = fold(D, dt.Float32(0.0), pool)
-        rstd = dt.rsqrt(block_sum(squares) / D + EPS)
+        squares = dt.fold(D, dt.Float32(0.0), pool)
+        rstd = dt.rsqrt(dt.block_sum(squares) / D + EPS)
         dt.barrier()
 
         ci = row.pos // ratio
@@ -102,8 +99,8 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
                 most = max(most, abs(value))
             return most
 
-        most = block_max(fold_normed(z.data_ptr(), 0, norm, D, RD, dt.Float32(0.0), measure))
-        scale = group_scale(most, largest, FLOOR, pow2)
+        most = dt.block_max(fold_normed(z.data_ptr(), 0, norm, D, RD, dt.Float32(0.0), measure))
+        scale = dt.group_scale(most, largest, FLOOR, pow2)
         if dt.thread_idx.x == 0:
             cache_scale.data_ptr()[phys * cache_scale_block_stride + j] = scale
         dt.barrier()
@@ -112,7 +109,7 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
             place = block_start + shuffled(j, d, D) if preshuffle else token_start + d
             target[place] = element(z[d] / scale)
 
-        each(D, quantise)
+        dt.each(D, quantise)
 
     @dt.jit
     def fused_compress_attn(
@@ -143,7 +140,7 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
         stream: dt.Stream = None,
     ):
         check_weight(rms_weight)
-        threads = min(512, dt.cdiv(D, dt.warp_size) * dt.warp_size) if on_gpu() else dt.warp_size
+        threads = min(512, dt.cdiv(D, dt.warp_size) * dt.warp_size) if dt.on_gpu() else dt.warp_size
         fused_kernel(
             kv_in,
             kv_in_row_stride,

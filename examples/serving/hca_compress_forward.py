@@ -1,7 +1,6 @@
 """The first half of compressed attention: pool each window to one row of float32."""
 
 import darter as dt
-from darter.lang.library.tiles import each, on_gpu
 from examples.serving.cache import check_shape
 from examples.serving.window import Memory, plan_row, pooled
 
@@ -53,12 +52,12 @@ def make_hca_compress_forward(*, D=512, ratio=128, S):
         def pool(d):
             target[start + d] = pooled(kv, score, biases, slot, row, d, D, ratio, False, S)
 
-        if on_gpu():
+        if dt.on_gpu():
             d = dt.block_idx.y * dt.block_dim.x + dt.thread_idx.x
             if d < D:
                 pool(d)
         else:
-            each(D, pool)
+            dt.each(D, pool)
 
     @dt.jit
     def hca_compress_forward(
@@ -81,7 +80,7 @@ def make_hca_compress_forward(*, D=512, ratio=128, S):
         stream: dt.Stream = None,
     ):
         # Long windows keep few blocks busy for long: on a GPU a row's channels are divided among blocks.
-        threads = 128 if on_gpu() else dt.warp_size
+        threads = 128 if dt.on_gpu() else dt.warp_size
         compress_kernel(
             kv_in,
             kv_in_row_stride,
@@ -98,6 +97,6 @@ def make_hca_compress_forward(*, D=512, ratio=128, S):
             ape,
             kv_compressed,
             kv_compressed_stride,
-        ).launch(grid=(plan_capacity, dt.cdiv(D, threads) if on_gpu() else 1), block=threads, stream=stream)
+        ).launch(grid=(plan_capacity, dt.cdiv(D, threads) if dt.on_gpu() else 1), block=threads, stream=stream)
 
     return hca_compress_forward

@@ -1,8 +1,6 @@
 """The second half of compressed attention: norm and rotate pooled rows, and scatter them to the paged cache in bf16."""
 
 import darter as dt
-from darter.lang.library.reductions import block_sum
-from darter.lang.library.tiles import fold, on_gpu
 from examples.serving.cache import EPS, Norm, check_shape, check_weight, fold_normed, physical
 from examples.serving.window import plan_row
 
@@ -36,8 +34,8 @@ def make_hca_norm_rope_scatter(*, D=512, RD=64, ratio=128, k_per_block):
             return
         z = kv_compressed.data_ptr()
         start = number * kv_compressed_stride
-        squares = fold(D, dt.Float32(0.0), lambda d, total: total + z[start + d] * z[start + d])
-        rstd = dt.rsqrt(block_sum(squares) / D + EPS)
+        squares = dt.fold(D, dt.Float32(0.0), lambda d, total: total + z[start + d] * z[start + d])
+        rstd = dt.rsqrt(dt.block_sum(squares) / D + EPS)
 
         ci = row.pos // ratio
         phys, j = physical(block_table.data_ptr(), block_table_seq_stride, row.b, ci, k_per_block)
@@ -69,7 +67,7 @@ def make_hca_norm_rope_scatter(*, D=512, RD=64, ratio=128, k_per_block):
         stream: dt.Stream = None,
     ):
         check_weight(rms_weight)
-        threads = min(512, dt.cdiv(D, dt.warp_size) * dt.warp_size) if on_gpu() else dt.warp_size
+        threads = min(512, dt.cdiv(D, dt.warp_size) * dt.warp_size) if dt.on_gpu() else dt.warp_size
         scatter_kernel(
             kv_compressed,
             kv_compressed_stride,

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import darter as dt
-from darter.lang.library.reductions import block_sum, group_reduce
-from darter.lang.library.tiles import access_width, on_gpu
+from darter.lang.library.tiles import access_width
 from examples.serving import rope
 from examples.serving.options import code_type, largest_code
 
@@ -87,7 +86,7 @@ def make_qk_norm_rope_quant(H, quant, fp8, group, q_weighted):
             x, _ = held if steps == 1 else weighted(row, step * span, width)
             for value in x:
                 total = total + value * value
-        rstd = dt.rsqrt(block_sum(total) / D + EPS)
+        rstd = dt.rsqrt(dt.block_sum(total) / D + EPS)
 
         if not quant:
             for step in range(steps):
@@ -101,7 +100,7 @@ def make_qk_norm_rope_quant(H, quant, fp8, group, q_weighted):
                 _, u = held if steps == 1 else weighted(row, step * span, width)
                 for value in u:
                     a = max(a, abs(value))
-            a = group_reduce(a, dt.max, min(size // width, dt.block_dim.x))
+            a = dt.group_reduce(a, dt.max, min(size // width, dt.block_dim.x))
             channel = first * span + dt.thread_idx.x * width
             if channel % size == 0:
                 row.scales[row.scales_start + channel // size] = a * rstd * (SQRT2 / largest)
@@ -153,7 +152,7 @@ def make_qk_norm_rope_quant(H, quant, fp8, group, q_weighted):
     ):
         weight = q_weight if q_weighted else None
         scales = (q_scale, kv_scale) if quant else (None, None)
-        threads = 64 if on_gpu() else dt.warp_size
+        threads = 64 if dt.on_gpu() else dt.warp_size
         qk_kernel(q_in, kv_in, weight, kv_weight, cos, sin, positions, q_out, kv_out, *scales, kv_in_row_stride).launch(
             grid=(num_tokens, H + 1), block=threads, stream=stream
         )

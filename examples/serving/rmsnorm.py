@@ -3,8 +3,6 @@
 import numpy as np
 
 import darter as dt
-from darter.lang.library.rows import rms_norm_row
-from darter.lang.library.tiles import row_plan
 from examples.serving.options import float_type
 
 EPS = 1e-6
@@ -21,16 +19,16 @@ def make_rmsnorm(N, dtype):
 
     @dt.kernel
     def rmsnorm_kernel(x: dt.Tensor, w: dt.Tensor, out: dt.Tensor, m: dt.Int32):
-        plan = row_plan(N, element.size_bytes)
+        plan = dt.row_plan(N, element.size_bytes)
         row = dt.block_idx.x * plan.rows + dt.thread_idx.y
         if row < m:
-            rms_norm_row(x.data_ptr(), w.data_ptr(), out.data_ptr(), row * N, plan, EPS)
+            dt.rms_norm_row(x.data_ptr(), w.data_ptr(), out.data_ptr(), row * N, plan, EPS)
 
     @dt.jit
     def rmsnorm(
         x: dt.Tensor[element], w: dt.Tensor[element], out: dt.Tensor[element], m: dt.Int32, stream: dt.Stream = None
     ):
-        plan = row_plan(N, element.size_bytes)
+        plan = dt.row_plan(N, element.size_bytes)
         rmsnorm_kernel(x, w, out, m).launch(
             grid=dt.cdiv(m, plan.rows), block=(plan.threads, plan.rows), shared=plan.shared_bytes, stream=stream
         )

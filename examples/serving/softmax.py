@@ -3,8 +3,6 @@
 import numpy as np
 
 import darter as dt
-from darter.lang.library.rows import softmax_row
-from darter.lang.library.tiles import row_plan
 from examples.serving.options import float_type
 
 
@@ -19,14 +17,14 @@ def make_softmax(N, dtype):
 
     @dt.kernel
     def softmax_kernel(A: dt.Tensor, C: dt.Tensor, m: dt.Int32):
-        plan = row_plan(N, element.size_bytes)
+        plan = dt.row_plan(N, element.size_bytes)
         row = dt.block_idx.x * plan.rows + dt.thread_idx.y
         if row < m:
-            softmax_row(A.data_ptr(), C.data_ptr(), row * N, plan)
+            dt.softmax_row(A.data_ptr(), C.data_ptr(), row * N, plan)
 
     @dt.jit
     def softmax(A: dt.Tensor[element], C: dt.Tensor[element], m: dt.Int32, stream: dt.Stream = None):
-        plan = row_plan(N, element.size_bytes)
+        plan = dt.row_plan(N, element.size_bytes)
         softmax_kernel(A, C, m).launch(
             grid=dt.cdiv(m, plan.rows), block=(plan.threads, plan.rows), shared=plan.shared_bytes, stream=stream
         )

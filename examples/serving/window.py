@@ -10,7 +10,6 @@ import numpy as np
 
 import darter as dt
 from darter.lang.library.rows import added, inverse_or_zero, scaled, sum_of_none, weight_of
-from darter.lang.library.tiles import on_gpu
 
 
 class Memory(NamedTuple):
@@ -42,7 +41,7 @@ def pooled(kv, score, ape, slot, plan, d, D, ratio, overlap, S):
     """Return z[d] = Σ softmaxₖ(g)·v over the K entries, Float32; 0 where every g is −∞."""
     K = ratio * (1 + overlap)
     # On a GPU the loads of several entries are under way together; on a CPU that would only make code.
-    together = min(8, K) if on_gpu() else 1
+    together = min(8, K) if dt.on_gpu() else 1
     largest = dt.Float32(-math.inf)
     weights, values = sum_of_none(), sum_of_none()
     for first in range(0, K, together):
