@@ -131,6 +131,8 @@ def test_commands_work(command: str, where: str, tmp_path: Path) -> None:
         target = next(word for word in words[1:] if "=" not in word)
         assert re.search(rf"^{re.escape(target)}:", (ROOT / "Makefile").read_text(), re.MULTILINE), where
         return
+    if "cuda" in words and (reason := _missing("cuda")):
+        pytest.skip(reason)
     quick = {"demo": ["--elements", "16384"], "bench launch": ["--batches", "1", "--calls", "10"]}
     extra = next((more for name, more in quick.items() if " ".join(words[1:]).startswith(name)), [])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
