@@ -18,22 +18,19 @@ def folder_beside(name: str) -> Path:
 def module_beside(qualified: str) -> ModuleType:
     """Return a module such as ``benchmarks.hotpath_replay.bench_hotpath`` of this darter.
 
+    A package of that name that is loaded already (in a checkout's tests, say) is asked for it instead.
+
     Raises:
-        ModuleNotFoundError: there is no such folder or module, or another package of that name is loaded.
+        ModuleNotFoundError: there is no such folder or module.
     """
     package = qualified.partition(".")[0]
-    folder = folder_beside(package)
-    _load_package(package, folder)
+    if package not in sys.modules:
+        _load_package(package, folder_beside(package))
     return importlib.import_module(qualified)
 
 
 def _load_package(name: str, folder: Path) -> None:
     """Load the package ``name`` from ``folder``, which is on no search path."""
-    loaded = sys.modules.get(name)
-    if loaded is not None:
-        if str(folder) in map(str, loaded.__path__):
-            return
-        raise ModuleNotFoundError(f"a package {name!r} from {list(loaded.__path__)} is loaded; needed is {folder}")
     entry = folder / "__init__.py"
     spec = importlib.util.spec_from_file_location(name, entry, submodule_search_locations=[str(folder)])
     if spec is None or spec.loader is None or not entry.is_file():
