@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from darter.codegen.common.types import register_type
 from darter.codegen.cpu.blocks import VERSION_LIMIT, define_all, merge, size, yields_of
 from darter.codegen.cpu.context import Context
-from darter.codegen.cpu.shapes import VARYING, Kind, Shape
+from darter.codegen.cpu.shapes import Shape
 from darter.ir import nodes as ir
 
 
@@ -60,7 +60,7 @@ def _versioned_if(context: Context, node: ir.If, full: str) -> None:
 def _masked_if(context: Context, node: ir.If) -> list[str]:
     """Emit both blocks under their masks, each jumped over where it is off everywhere; return the blended results."""
     condition, outer = context.lanes(node.condition), context.mask
-    shapes = [VARYING if context.shapes[r].kind is Kind.VARYING else context.shapes[r] for r in node.results]
+    shapes = [context.shapes[result] for result in node.results]
     on_true = _masked_block(context, node.then, context.both(outer, condition), shapes, node.results)
     on_false: list[str] = []
     if node.orelse.nodes:
@@ -69,11 +69,14 @@ def _masked_if(context: Context, node: ir.If) -> list[str]:
     else:
         on_false = [context.as_shape(v, shape) for v, shape in zip(node.orelse.yields, shapes, strict=True)]
     blended = []
-    for result, shape, a, b in zip(node.results, shapes, on_true, on_false, strict=True):
-        if shape.kind is Kind.VARYING:
-            blended.append(context.vector.select(register_type(result.type), condition, a, b))
+    for position, (result, shape) in enumerate(zip(node.results, shapes, strict=True)):
+        value = node.then.yields[position]
+        if value is node.orelse.yields[position]:
+            # Made before the branches: what one of them leaves means nothing where no lane went there.
+            blended.append(context.as_shape(value, shape))
         else:
-            blended.append(b)
+            a, b = on_true[position], on_false[position]
+            blended.append(context.vector.select(register_type(result.type), condition, a, b))
     return blended
 
 
