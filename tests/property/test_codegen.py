@@ -101,6 +101,18 @@ def test_compiled_kernels_agree_with_the_interpreter(batch: int, tmp_path: Path)
             pytest.fail(smallest_failure(seed, warp, tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("seed", "size"),
+    [
+        # A value that both sides of a divergent condition yield, kept across a barrier: lost where one side was empty.
+        (1826, 19),
+    ],
+)
+def test_kernels_that_once_disagreed(seed: int, size: int, tmp_path: Path) -> None:
+    generated = generate(seed, size, 32)
+    assert disagreement(generated, CompiledKernels([generated.kernel], tmp_path), 0, seed) == []
+
+
 def test_the_generated_kernels_reach_every_node_and_operation() -> None:
     reached: set[object] = set()
     for batch in range(20):

@@ -50,22 +50,6 @@ def test_divergent_if_blends_its_results(threads: int, warp: int) -> None:
     np.testing.assert_array_equal(Scene(threads, body, warp)(x), np.where(x > 0, 3 * x, -x))
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-@pytest.mark.parametrize("strided", [True, False])
-def test_what_both_sides_yield_alike_is_there_when_no_lane_takes_one_of_them(sign: int, strided: bool) -> None:
-    def body(b: Builder, tid: ir.Value, x: ir.Value) -> ir.Value:
-        positive = b.compare(Cmp.GT, x, const(b, 0))
-        same = b.add(tid, const(b, 7)) if strided else const(b, 7)
-        one, other = b.if_(
-            positive, lambda: (same, b.mul(x, const(b, 3))), lambda: (same, b.binary(Op.SUB, const(b, 0), x))
-        )
-        return b.add(one, other)
-
-    x = np.arange(1, 33) * sign
-    same = np.arange(32) + 7 if strided else 7
-    np.testing.assert_array_equal(Scene(32, body)(x), same + np.where(x > 0, 3 * x, -x))
-
-
 @pytest.mark.parametrize("threads", [32, 45])
 def test_loop_with_a_bound_of_each_lane(threads: int) -> None:
     def body(b: Builder, tid: ir.Value, x: ir.Value) -> ir.Value:
