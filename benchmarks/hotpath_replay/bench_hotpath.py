@@ -13,7 +13,7 @@ from pathlib import Path
 if not __package__:  # run as a script: its folder is on the path, and the checkout's root is not
     sys.path[0] = str(Path(__file__).resolve().parents[2])
 
-from benchmarks.hotpath_replay.candidates import MIXED, candidates, replay
+from benchmarks.hotpath_replay.candidates import MIXED, candidates, floor_candidates, replay
 from benchmarks.hotpath_replay.measure import gpu_event_rows, host_rows, part_rows
 from darter.cli.report_json import Row, write_report
 
@@ -43,6 +43,8 @@ def run(options: argparse.Namespace) -> list[Row]:
         prefix = prefix_of(options, library)
         given = replay(options.backend, library, options.bodies)
         found = candidates(given)
+        if cuda:
+            found += floor_candidates(given)
         repeats = 1 if cuda or options.bodies == "real" else CPU_REPEATS
         rows += host_rows(prefix, found, options.windows, options.warmup_windows, repeats, _synchronize(cuda))
         if options.bodies == "noop":
@@ -63,8 +65,8 @@ def table(rows: Sequence[Row]) -> str:
     values = {row.name: row.value for row in rows}
     prefixes = dict.fromkeys(name.rsplit("/", 2)[0] for name in values)
     columns = (
-        *("jit", "compiled", "python", "key", "guards", "reading", "gpu"),
-        *("jit_over_python", "jit_over_compiled"),
+        *("jit", "compiled", "python", "floor", "key", "guards", "reading", "gpu"),
+        *("jit_over_python", "jit_over_compiled", "jit_over_floor"),
     )
     for prefix in prefixes:
         lines.append(f"{prefix}: ns per call (gpu: µs)")

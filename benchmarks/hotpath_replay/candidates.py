@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import darter as dt
@@ -11,6 +13,7 @@ from benchmarks.hotpath_replay.arrays import arrays
 from benchmarks.hotpath_replay.launchers import NAMES, Launcher, empty_twins, launchers
 from benchmarks.hotpath_replay.straight_line import straight_line
 from benchmarks.hotpath_replay.window import Call, softmax_calls, window_calls
+from benchmarks.peers import Launch
 
 MIXED = "mixed"
 
@@ -63,6 +66,28 @@ def candidates(given: Replay) -> list[Candidate]:
         found.append(_candidate(row, "compiled", calls, lambda call: handle_of[id(call)]))
         found.append(_candidate(row, "python", calls, lambda call: twins[call.launcher]))
     return found
+
+
+def floor_candidates(given: Replay) -> list[Candidate]:
+    """Return the driver's own launches of each row's arguments, in a C loop: one pointer a tensor, then the integers.
+
+    The calls of a mixed row are grouped by launcher.  Raises ``RuntimeError`` for what the driver refuses.
+    """
+    from benchmarks.peers.driver_floor import prepare_floor
+
+    floors = {}
+    for call in {call.launcher: call for calls in given.rows.values() for call in calls}.values():
+        tensors = tuple(value for value in call.arguments if hasattr(value, "data_ptr"))
+        integers = tuple(value for value in call.arguments if isinstance(value, int))
+        floors[call.launcher] = prepare_floor(Launch("", tensors, integers))
+
+    def run(counts: Mapping[str, int], repeats: int) -> int:
+        return round(repeats * sum(count * floors[launcher](count) for launcher, count in counts.items()))
+
+    return [
+        Candidate(row, "floor", len(calls), partial(run, Counter(call.launcher for call in calls)))
+        for row, calls in given.rows.items()
+    ]
 
 
 def _candidate(row: str, way: str, calls: Sequence[Call], function_of: Callable[[Call], Any]) -> Candidate:

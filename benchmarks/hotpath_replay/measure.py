@@ -39,7 +39,9 @@ def host_rows(
     for (row, way), values in samples.items():
         rows.append(Row(f"{prefix}/{row}/{way}", statistics.median(values), "ns", {"min": min(values)}))
     for row in dict.fromkeys(each.row for each in found):
-        for way, other in (("jit", "python"), ("compiled", "python"), ("jit", "compiled")):
+        for way, other in (("jit", "python"), ("compiled", "python"), ("jit", "compiled"), ("jit", "floor")):
+            if (row, other) not in samples:
+                continue
             pairs = zip(samples[row, way], samples[row, other], strict=True)
             ratio = statistics.median(mine / theirs for mine, theirs in pairs)
             rows.append(Row(f"{prefix}/{row}/{way}_over_{other}", ratio, "ratio"))
