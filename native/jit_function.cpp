@@ -209,6 +209,24 @@ PyObject* all_states(PyObject* self, PyObject* /*unused*/) {
   return list.release();
 }
 
+// What is called is fixed when the launcher is made; another function under `__wrapped__` would be told of, not called.
+PyObject* get_wrapped(PyObject* self, void* /*unused*/) {
+  PyObject* dict = as_function(self)->dict;
+  PyObject* held = dict != nullptr ? PyDict_GetItemString(dict, "__wrapped__") : nullptr;
+  return held != nullptr ? Py_NewRef(held) : PyErr_Format(PyExc_AttributeError, "this launcher has no __wrapped__");
+}
+int set_wrapped(PyObject* self, PyObject* value, void* /*unused*/) {
+  PyObject** dict = &as_function(self)->dict;
+  if (*dict == nullptr) *dict = PyDict_New();
+  if (*dict == nullptr) return -1;
+  if (value != nullptr && PyDict_GetItemString(*dict, "__wrapped__") == nullptr) {
+    return PyDict_SetItemString(*dict, "__wrapped__", value);
+  }
+  PyErr_SetString(PyExc_AttributeError,
+                  "__wrapped__ of a launcher cannot be changed: its function is fixed when it is made; decorate the "
+                  "other function with @dt.jit, and bind the name to that launcher");
+  return -1;
+}
 PyObject* get_cold(PyObject* self, void* /*unused*/) { return Py_XNewRef(opened_cold(self)); }
 PyObject* get_plan(PyObject* self, void* /*unused*/) {
   Launcher* launcher = planned_launcher(self);
@@ -263,6 +281,7 @@ PyMemberDef members[] = {
 
 PyGetSetDef getters[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__wrapped__", get_wrapped, set_wrapped, "The function that was decorated.", nullptr},
     {"cold", get_cold, nullptr, "The Python object that compiles and explains, made at the first use.", nullptr},
     {"plan", get_plan, nullptr, "The SignaturePlan.", nullptr},
     {"memory_hits", get_hits, nullptr, "Calls answered from memory so far.", nullptr},
@@ -329,7 +348,7 @@ bool register_jit_function(PyObject* module) {
   JitFunction_Type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (JitFunction_Type == nullptr) return false;
   // What a capture record may read of a launcher: another launcher that calls it compiles its function in.
-  Ref captured(Py_BuildValue("(s)", "__wrapped__"));
+  Ref captured(Py_BuildValue("(ss)", "__wrapped__", "options"));
   if (!captured) return false;
   PyObject* const type = reinterpret_cast<PyObject*>(JitFunction_Type);
   return PyObject_SetAttrString(type, "__darter_capture__", captured.get()) == 0 &&

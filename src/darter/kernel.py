@@ -117,4 +117,5 @@ def _jit(function: types.FunctionType, options: JitOptions) -> _native.JitFuncti
 
     made = _native.JitFunction(open_launcher)
     functools.update_wrapper(made, function)
+    vars(made)["options"] = options.kernel
     return made

@@ -6,7 +6,7 @@ import dataclasses
 import threading
 import types
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from darter import _native
@@ -16,6 +16,7 @@ from darter.artifacts.sites import sites_of
 from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
 from darter.backends import Loaded, registry
+from darter.capture.argument_roots import argument_roots
 from darter.capture.baseline import install
 from darter.capture.fingerprint import code_fingerprint
 from darter.capture.record import CaptureRecord
@@ -26,14 +27,12 @@ from darter.errors import CaptureRaceError
 from darter.ir.encoding import encode
 from darter.ir.options import KernelOptions
 from darter.ir.places import FunctionName, Loc
-from darter.lang.kernel_function import KernelFunction
 from darter.launch.dump import dump_stages
 from darter.launch.launcher import Launcher
 from darter.launch.modules import Builds, Modules
 from darter.launch.options import JitOptions
 from darter.launch.request import BuildRequest, Built
 from darter.launch.sites import Sites
-from darter.signature.descriptor import ConstexprFacts, Descriptor, JitArgumentFacts, ObjectFacts, StructFacts
 from darter.signature.keyrecord import canonical
 from darter.source import source_of
 
@@ -130,7 +129,7 @@ class _Pipeline:
             CaptureRecord.from_bytes(build.manifest),
             request.function,
             request.owner,
-            _argument_roots(request.descriptors),
+            argument_roots(request.descriptors),
             stage.variables,
         )
         registry.describe_messages(request.device, loaded, _places(request.function, artifact.functions))
@@ -183,7 +182,7 @@ def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
 
 
 def _acceptance(request: BuildRequest) -> Callable[[bytes], bool]:
-    roots = _argument_roots(request.descriptors)
+    roots = argument_roots(request.descriptors)
 
     def accept(manifest: bytes) -> bool:
         return not resolve(CaptureRecord.from_bytes(manifest), request.function, request.owner, roots)
@@ -196,7 +195,7 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
     from darter.frontend.trace import trace
     from darter.ir.verify import verify
 
-    recorder = Recorder(request.function, request.owner, _argument_roots(request.descriptors))
+    recorder = Recorder(request.function, request.owner, argument_roots(request.descriptors))
     module = trace(
         request.function,
         request.plan,
@@ -221,15 +220,3 @@ def _places(function: types.FunctionType, functions: Sequence[FunctionName]) -> 
         return "" if live is None else Sites(live, functions, ()).describe(loc)
 
     return describe
-
-
-def _argument_roots(descriptors: Mapping[str, Descriptor]) -> dict[str, object]:
-    """Return what captured paths may begin with beside the launcher: classes of objects, compile-time functions."""
-    roots: dict[str, object] = {}
-    for name, descriptor in descriptors.items():
-        match descriptor:
-            case StructFacts(cls=cls) | ObjectFacts(cls=cls) | JitArgumentFacts(cls=cls) if cls is not tuple:
-                roots[name] = cls
-            case ConstexprFacts(value=type() | types.FunctionType() | KernelFunction() as code):
-                roots[name] = code
-    return roots

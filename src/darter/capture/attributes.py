@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import enum
 import functools
 import types
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 from darter.capture.fingerprint import (
     ABSENT,
     capture_attributes,
+    is_by_value,
     is_descriptor,
+    is_frozen_dataclass,
     is_numpy_value,
     is_plain_class,
     refusal,
@@ -52,7 +55,9 @@ def attribute(recorder: Recorder, obj: Any, name: str) -> Any:
             raise CaptureRefusedError(
                 f"attribute '{name}' of a functools.partial is not read; accepted: {', '.join(_PARTIAL_PARTS)}"
             )
-        return getattr(obj, name) if recorder.path_of(obj) is None else recorder.step(obj, ("field", name))
+        if recorder.path_of(obj) is None and not recorder.is_free(obj):
+            raise _unplaced(obj)
+        return recorder.freed(getattr(obj, name)) if recorder.is_free(obj) else recorder.step(obj, ("field", name))
     return _instance_attribute(recorder, obj, name)
 
 
@@ -89,7 +94,10 @@ def _module_attribute(recorder: Recorder, module: types.ModuleType, name: str) -
         kind.__getattribute__ is not types.ModuleType.__getattribute__ or name in vars(kind)
     ):
         raise CaptureRefusedError(f"module '{module.__name__}' computes its attributes, which cannot be guarded")
-    if module.__name__.partition(".")[0] == "darter" and name not in module.__dict__:
+    if module.__name__.partition(".")[0] != "darter":
+        if recorder.step(module, ("type",)) is not types.ModuleType:
+            _lookup(recorder, kind, name)
+    elif name not in module.__dict__:
         getattr(module, name)  # darter's own lazy names: the first read puts them into the module
     found = recorder.step(module, ("attr", name))
     if found is not ABSENT:
@@ -112,13 +120,51 @@ def _instance_attribute(recorder: Recorder, obj: Any, name: str) -> Any:
             raise AttributeError(f"'{cls.__qualname__}' object has no attribute '{name}'")
         return _field(recorder, obj, name) if captured else getattr(obj, name)
     if isinstance(obj, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
-        return obj._name_ if "name" in name else obj._value_
+        return _enum_attribute(recorder, obj, name)
     if isinstance(obj, tuple) and name in getattr(cls, "_fields", ()):
         return recorder.item(obj, cls._fields.index(name))
     if not is_plain_class(cls) and not isinstance(obj, (enum.Enum, tuple)):
         raise refusal(obj)
     cls = recorder.step(obj, ("type",)) if captured else cls
     return _plain_attribute(recorder, obj, cls, name, captured=captured)
+
+
+def _enum_attribute(recorder: Recorder, obj: enum.Enum, name: str) -> Any:
+    if "name" in name:
+        return obj._name_
+    if recorder.path_of(obj) is not None:
+        return _field(recorder, obj, "_value_")
+    if not is_by_value(obj._value_):
+        raise _unplaced(obj)
+    return obj._value_
+
+
+def _unplaced_attribute(recorder: Recorder, obj: Any, cls: type, name: str) -> Any:
+    """Read an attribute of a value whose content stands in what it was reached by: its key, a tuple, a frozenset."""
+    if is_frozen_dataclass(obj) and any(field.name == name for field in dataclasses.fields(obj)):
+        return read(obj, ("field", name))
+    if not is_frozen_dataclass(obj) and (
+        name in getattr(obj, "__dict__", ()) or not isinstance(obj, (enum.Enum, tuple))
+    ):
+        raise _unplaced(obj)
+    try:
+        found = class_attribute(recorder, cls, name)
+    except AttributeError:
+        return ABSENT
+    return (
+        types.MethodType(found, obj) if isinstance(found, types.FunctionType) and not _is_static(cls, name) else found
+    )
+
+
+def _is_static(cls: type, name: str) -> bool:
+    return isinstance(next(vars(base)[name] for base in cls.__mro__ if name in vars(base)), staticmethod)
+
+
+def _unplaced(obj: object) -> CaptureRefusedError:
+    return CaptureRefusedError(
+        f"a {type(obj).__qualname__} was reached in a way that cannot be followed again, so what is read of it cannot "
+        "be guarded; read it by a name, an attribute, an index or a key"
+    )
 
 
 def _plain_attribute(recorder: Recorder, obj: Any, cls: type, name: str, *, captured: bool) -> Any:
@@ -134,7 +180,12 @@ def _plain_attribute(recorder: Recorder, obj: Any, cls: type, name: str, *, capt
         return Getter(recorder.step(found, ("getter",)), obj)
     if found is not ABSENT and type(found) is not types.MemberDescriptorType:
         raise _descriptor_refusal(cls, name, found)
-    value = _field(recorder, obj, name) if captured else read(obj, ("field", name))
+    if captured:
+        value = _field(recorder, obj, name)
+    elif recorder.is_free(obj):
+        value = recorder.freed(read(obj, ("field", name)))
+    else:
+        value = _unplaced_attribute(recorder, obj, cls, name)
     if value is not ABSENT:
         return value
     if _lookup(recorder, cls, "__getattr__") is not ABSENT:
@@ -163,4 +214,6 @@ def _part(recorder: Recorder, obj: Any, name: str, steps: dict[str, str]) -> Any
         raise CaptureRefusedError(
             f"attribute '{name}' of a {type(obj).__name__} is not read; accepted: {', '.join(steps)}"
         )
-    return getattr(obj, name) if recorder.path_of(obj) is None else recorder.step(obj, (steps[name],))
+    if recorder.path_of(obj) is not None:
+        return recorder.step(obj, (steps[name],))
+    return recorder.freed(getattr(obj, name)) if recorder.is_free(obj) else getattr(obj, name)

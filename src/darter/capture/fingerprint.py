@@ -100,6 +100,24 @@ def is_frozen_dataclass(value: object) -> bool:
     return dataclasses.is_dataclass(value) and parameters is not None and bool(parameters.frozen)
 
 
+def is_by_value(value: object, depth: int = 0) -> bool:
+    """True if the encoding of ``value`` tells all of it, so that two values with one encoding are the same."""
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(value, enum.Enum):
+        return is_by_value(value._value_, depth + 1)
+    if isinstance(value, (tuple, frozenset)):
+        return all(is_by_value(item, depth + 1) for item in value)
+    if is_frozen_dataclass(value):
+        return all(is_by_value(getattr(value, field.name), depth + 1) for field in dataclasses.fields(value))  # type: ignore[arg-type]
+    return type(value) in _BY_VALUE or isinstance(value, ScalarType) or _is_foreign_value(value)
+
+
+def _is_foreign_value(value: object) -> bool:
+    torch = sys.modules.get("torch")
+    return is_numpy_value(value) or (torch is not None and isinstance(value, torch.dtype))
+
+
 def capture_attributes(cls: type) -> tuple[str, ...] | None:
     """Return what a class of darter's own lets a record read of its instances (``__darter_capture__``), or None."""
     declared = _declared(cls, "__darter_capture__")
@@ -181,6 +199,10 @@ _DESCRIPTORS: Final = (
     types.ClassMethodDescriptorType,
     types.GetSetDescriptorType,
     types.MemberDescriptorType,
+)
+
+_BY_VALUE: Final = frozenset(
+    {type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)}
 )
 
 _Encoder = Callable[[Any, int], bytes]

@@ -18,10 +18,12 @@ Each further step reads one thing from the value before it:
 ``code``              a function, for its code
 ``defaults``          the count of a function's defaults;  ``default`` i: one of them
 ``kwdefault`` name    the default of a keyword-only parameter
+``parameters`` m      what a launcher's or kernel's annotations demand; ``m`` is 1 for a method
 ``attr`` name         what stands in a module's dict
 ``lookup`` name       what the first class of a class's MRO that has the name has there
 ``descriptor`` name   the same, if it is a descriptor that takes part in reading an instance's attribute
 ``mro``               a class's MRO, as a tuple
+``structure``         what a class is made of: fields, members, special methods
 ``member`` name       an enum's member
 ``type``              an instance's class
 ``field`` name        an instance's attribute, methods bound
@@ -32,11 +34,13 @@ Each further step reads one thing from the value before it:
 ``func``, ``self``    of a bound, static or class method
 ``getter``            a property's function
 ``static``            a snapshot of the content
+``is`` path           whether the object here is the one at another path
 ====================  ===============================================================================================
 """
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
 from darter.capture.fingerprint import encode
@@ -69,6 +73,16 @@ def key_step(key: object) -> Step:
     if type(key) is int:
         return ("key", "int", f"{key:x}")
     return ("key", "hex", encode(key).hex())
+
+
+def identity_step(other: Path) -> Step:
+    """Return the step that asks whether an object is the one at ``other``."""
+    return ("is", json.dumps(other, separators=(",", ":")))
+
+
+def identity_path(step: Step) -> Path:
+    """Return the path that :func:`identity_step` was given."""
+    return tuple(tuple(part) for part in json.loads(str(step[1])))
 
 
 def describe(path: Path) -> str:
@@ -106,8 +120,12 @@ def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[
             return "default" if not text else kind, f"{text} default{suffix}".strip()
         case "code":
             return f"code of {kind}" if is_last else kind, text
-        case "length" | "keys" | "type":
+        case "parameters":
+            return f"annotations of {kind}" if is_last else kind, text
+        case "length" | "keys" | "type" | "structure" | "mro":
             return kind, f"{text} {step[0]}".strip() if is_last else text
+        case "is":
+            return kind, f"{text} is {describe(identity_path(step))}"
         case _:
             return kind, text
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from typing import Any, Final
 
 from darter.capture import attributes
 from darter.capture.attributes import Getter
-from darter.capture.fingerprint import ABSENT, encode, kind_fingerprint
+from darter.capture.contents import content
+from darter.capture.fingerprint import ABSENT, encode, is_by_value, kind_fingerprint
 from darter.capture.path import (
     ENVIRON_ROOT,
     FUNCTION_ROOT,
@@ -22,6 +23,7 @@ from darter.capture.path import (
     Step,
     argument_root,
     describe,
+    identity_step,
     import_root,
     key_step,
 )
@@ -40,6 +42,9 @@ MAX_FIELDS: Final = 64
 
 _MADE_ANEW: Final = (types.MethodType, tuple, Static)
 """What a read may make anew each time although nothing has changed; what it contains has places of its own."""
+
+_IMPORTABLE: Final = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+"""What is recorded by its import path where it is read from; see ``_adopted``."""
 
 _ATOMS: Final = frozenset(
     {type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented)}
@@ -71,6 +76,7 @@ class Recorder:
         self._aliases: dict[Path, Path] = {}
         self._lenient = False
         self._fields: dict[Path, set[str]] = {}
+        self._snapshots: dict[int, object] = {}
         self._place(function, FUNCTION_ROOT)
         if owner_class is not None:
             self._place(owner_class, OWNER_ROOT)
@@ -106,6 +112,10 @@ class Recorder:
             self.step(function, ("kwdefault", name))
         return function
 
+    def parameters(self, function: types.FunctionType, *, is_method: bool) -> None:
+        """Record what the annotations of a launcher or kernel demand, beside :meth:`function`."""
+        self.step(function, ("parameters", int(is_method)))
+
     def method(self, cls: type, name: str) -> types.FunctionType:
         """Return the function that ``name`` is in the MRO of ``cls``; not yet recorded as called, see :meth:`function`.
 
@@ -130,6 +140,42 @@ class Recorder:
             raise CaptureRefusedError(f"attribute '{name}' of class '{cls.__qualname__}' is no property in Python")
         getter: types.FunctionType = self.step(found, ("getter",))
         return getter
+
+    # -- identity -----------------------------------------------------------------------------------------------------
+
+    def same(self, a: object, b: object) -> bool:
+        """Return ``a is b``; recorded where their fingerprints would not tell (functions, classes, instances)."""
+        first, other = self.path_of(a), self.path_of(b)
+        if first is None or other is None or is_by_value(a) or is_by_value(b):
+            return a is b
+        if first != other:
+            if encode(a) == encode(b):
+                self._recorded((*other, identity_step(first)), a is b)
+            return a is b
+        for path in [path for path, standing in self._aliases.items() if standing == first]:
+            self._recorded((*path, identity_step(first)), True)
+        return a is b
+
+    # -- classes ------------------------------------------------------------------------------------------------------
+
+    def class_of(self, value: Any) -> type:
+        """Return ``type(value)``; recorded for a captured value, whose class can be assigned."""
+        found: type = type(value) if self.path_of(value) is None else self.step(value, ("type",))
+        return found
+
+    def mro(self, cls: type) -> tuple[type, ...]:
+        """Return the MRO of a class, recorded: what ``isinstance`` asks."""
+        found: tuple[type, ...] = cls.__mro__ if cls.__module__ == "builtins" else self.step(cls, ("mro",))
+        return found
+
+    def structure(self, cls: type) -> tuple[Any, ...]:
+        """Return what a class is made of (``structure.structure_of``), recorded as one value."""
+        found: tuple[Any, ...] = self.step(cls, ("structure",))
+        return found
+
+    def content(self, value: Any, special: AbstractSet[str]) -> Any:
+        """Return a value for an operation that reads all of it; see ``contents.content``."""
+        return content(self, value, special)
 
     # -- attributes ---------------------------------------------------------------------------------------------------
 
@@ -157,8 +203,9 @@ class Recorder:
         """Return ``container[key]``; raises ``KeyError``, ``IndexError`` or ``TypeError`` as Python does (recorded)."""
         path = self.path_of(container)
         if path is None:
-            return self._unwrapped(container[key])
+            return self._unwrapped(container, container[key])
         if type(container) is dict:
+            self._check_key(container, key)
             found = self.step(container, key_step(key))
             if found is ABSENT:
                 raise KeyError(key)
@@ -170,7 +217,7 @@ class Recorder:
             return list(self.items(container)[key])
         if type(container) is list:
             return self._list_item(container, key)
-        return self._unwrapped(container[key])
+        return self._unwrapped(container, container[key])
 
     def _list_item(self, container: list[Any], key: Any) -> Any:
         self._check_bound(container)
@@ -182,6 +229,7 @@ class Recorder:
     def contains(self, container: Any, key: Any) -> bool:
         """Return ``key in container`` for a dict (by key, no bound) or an immutable container; recorded."""
         if type(container) is dict and self.path_of(container) is not None:
+            self._check_key(container, key)
             return bool(self.step(container, ("has", *key_step(key)[1:])))
         if type(container) is list:
             return key in self.items(container)
@@ -195,9 +243,9 @@ class Recorder:
         """
         path = self.path_of(container)
         if isinstance(container, frozenset):
-            return tuple(sorted(container, key=encode))
+            return tuple(sorted(self._told_by_value(container, container), key=encode))
         if path is None:
-            return tuple(self._unwrapped(item) for item in container)
+            return tuple(self._unwrapped(container, item) for item in container)
         if isinstance(container, tuple):
             return tuple(self._given(item, (*path, ("element", position))) for position, item in enumerate(container))
         if type(container) is list:
@@ -206,7 +254,7 @@ class Recorder:
         if type(container) is dict:
             self._check_bound(container)
             keys = self.step(container, ("keys",))
-            return tuple(keys)
+            return tuple(self._told_by_value(container, keys))
         return tuple(container)
 
     def entries(self, container: dict[Any, Any]) -> tuple[tuple[Any, Any], ...]:
@@ -245,7 +293,7 @@ class Recorder:
             return value
         snapshot = Static(value)
         self._recorded((*self._places[id(value)][1], ("static",)), snapshot)
-        return snapshot.value
+        return self.freed(snapshot.value)
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -292,7 +340,7 @@ class Recorder:
 
     def _given(self, value: Any, path: Path) -> Any:
         if isinstance(value, Static):
-            return value.value
+            return self.freed(value.value)
         if isinstance(value, types.MethodType):  # bound anew on each read; what it binds stays
             self._given(value.__func__, (*path, ("func",)))
             self._given(value.__self__, (*path, ("self",)))
@@ -333,9 +381,45 @@ class Recorder:
                 f"{MAX_ELEMENTS} are guarded; capture a tuple, read a dict by key, or capture `dt.static(obj)`"
             )
 
-    @staticmethod
-    def _unwrapped(value: Any) -> Any:
-        return value.value if isinstance(value, Static) else value
+    # -- what is told by value, and what is not guarded ---------------------------------------------------------------
+
+    def freed(self, value: Any) -> Any:
+        """Note that ``value`` is a part of a snapshot: what is read of it needs no guard.  Returns it."""
+        if type(value) not in _ATOMS:
+            self._snapshots[id(value)] = value
+        return value
+
+    def is_free(self, value: object) -> bool:
+        """Return whether ``value`` is a part of a snapshot."""
+        return self._snapshots.get(id(value), self) is value
+
+    def _unwrapped(self, container: object, value: Any) -> Any:
+        if isinstance(value, Static):
+            return self.freed(value.value)
+        return self.freed(value) if self.is_free(container) else value
+
+    def _told_by_value(self, container: object, items: Iterable[Any]) -> list[Any]:
+        """Return the items of a frozenset, or keys of a dict: none has a place of its own to be guarded at."""
+        found = list(items)
+        for item in found:
+            if not (is_by_value(item) or isinstance(item, _IMPORTABLE) or self.is_free(container)):
+                raise CaptureRefusedError(
+                    f"an item of a captured {type(container).__name__} is a {type(item).__qualname__}, whose content "
+                    "cannot be guarded there; iterate over a tuple or list"
+                )
+        return found
+
+    def _check_key(self, container: dict[Any, Any], key: Any) -> None:
+        """Refuse a key that is not told from others by its encoding."""
+        if is_by_value(key):
+            return
+        encoded = encode(key)
+        alike = [other for other in container if type(other) is not str and encode(other) == encoded]
+        if not isinstance(key, _IMPORTABLE) or len(alike) > 1 or any(other is not key for other in alike):
+            raise CaptureRefusedError(
+                f"a dict is read by a key of type {type(key).__qualname__} that is not told by its value; use a "
+                "number, a string, an enum member, or a tuple of them"
+            )
 
 
 def _race(path: Path) -> CaptureRaceError:

@@ -6,8 +6,8 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from darter.capture.fingerprint import ABSENT, kind_fingerprint
-from darter.capture.path import Path, Step
+from darter.capture.fingerprint import ABSENT, fingerprint, kind_fingerprint
+from darter.capture.path import Path, Step, identity_path
 from darter.capture.record import CaptureRecord
 from darter.capture.steps import Codes, Roots, Watch, read, read_root, roots, step_fingerprint, watch
 from darter.errors import CaptureRefusedError, SourceUnavailableError
@@ -107,10 +107,15 @@ class _Walk:
         self._values: dict[Path, object] = {}
         self._watches: list[Watch] = []
         self._compared: set[tuple[int, int]] = set()
+        self._identities: list[tuple[Path, object, bytes]] = []
 
     def run(self, top: ReadNode, known: Roots) -> Resolution:
         for step, node in top.reads.items():
             self._compare((step,), read_root(step, known), node)
+        for path, value, recorded in self._identities:
+            same = value is not ABSENT and self._values.get(identity_path(path[-1]), ABSENT) is value
+            if fingerprint(same) != recorded:
+                self._mismatches.append(Mismatch(path, recorded, fingerprint(same), same))
         return Resolution(tuple(self._mismatches), self._values, tuple(self._watches))
 
     def _compare(self, path: Path, value: object, node: ReadNode) -> None:
@@ -126,6 +131,9 @@ class _Walk:
         self._compared.add(pair)
         for step, child in reads.items():
             below = (*path, step)
+            if step[0] == "is":
+                self._identities.append((below, value, child.fingerprint or b""))
+                continue
             result = ABSENT if value is ABSENT else read(value, step)
             if value is not ABSENT:
                 self._watches.extend(_watches(value, below, result))

@@ -18,6 +18,8 @@ from typing import Any, Final
 from darter.capture.fingerprint import ABSENT, code_fingerprint, encode, fingerprint, is_descriptor
 from darter.capture.path import ENVIRON_ROOT, Path, Step, key_step
 from darter.capture.static import Static
+from darter.capture.structure import SPECIAL, is_library_class, structure_of
+from darter.errors import SignatureError
 
 Watch = tuple[Any, ...]
 """One thing for the native guards to compare: ``(kind, container, ...)``, see native/guards.hpp."""
@@ -164,6 +166,21 @@ def _read_defaults(function: types.FunctionType) -> object:
     return len(function.__defaults__ or ())
 
 
+def _read_parameters(function: types.FunctionType, is_method: int) -> object:
+    from darter.capture.parameters import parameters_value
+
+    try:
+        return parameters_value(function, is_method)
+    except SignatureError:
+        return ABSENT
+
+
+def _watch_parameters(function: types.FunctionType, _step: Step, _result: object) -> tuple[Watch, ...]:
+    from darter.capture.parameters import annotation_reads
+
+    return tuple(("dict", *read) for read in annotation_reads(function))
+
+
 def _read_code(function: object) -> object:
     return function if isinstance(function, types.FunctionType) else ABSENT
 
@@ -211,11 +228,13 @@ _READERS: Final[dict[str, Callable[..., object]]] = {
     "defaults": _read_defaults,
     "default": _read_default,
     "kwdefault": _read_kwdefault,
+    "parameters": _read_parameters,
     "attr": lambda module, name: module.__dict__.get(name, ABSENT),
     "mro": _read_mro,
     "lookup": _read_lookup,
     "descriptor": _read_descriptor,
     "member": _read_member,
+    "structure": structure_of,
     "type": type,
     "field": _read_field,
     "key": _read_key,
@@ -273,6 +292,19 @@ def _watch_mro(cls: type, step: Step, _result: object) -> tuple[Watch, ...]:
     return tuple(found)
 
 
+def _watch_structure(cls: type, _step: Step, _result: object) -> tuple[Watch, ...]:
+    """Watch the special methods of a class and of its bases; members and fields stand in dicts of their own."""
+    found: list[Watch] = [("mro", cls, cls.__mro__)]
+    for base in cls.__mro__:
+        if is_library_class(base) or base.__flags__ & _IMMUTABLE_TYPE:
+            continue
+        names = (*SPECIAL, "_fields", "_field_defaults", "__dataclass_fields__", "__dataclass_params__")
+        found += [("own", base, name, base.__dict__.get(name, ABSENT)) for name in names]
+    if issubclass(cls, enum.Enum):
+        found.append(("keys", cls._member_map_, tuple(cls._member_map_)))
+    return tuple(found)
+
+
 def _watch_name(function: Any, step: Step, _result: object) -> tuple[Watch, ...]:
     """Watch a name in globals, and in builtins if globals do not have it."""
     held = function.__globals__.get(str(step[1]), ABSENT)
@@ -306,10 +338,12 @@ _WATCHERS: Final[dict[str, Callable[[Any, Step, object], tuple[Watch, ...]]]] = 
     "defaults": lambda function, _step, _result: (("defaults", function, function.__defaults__),),
     "default": lambda function, _step, _result: (("defaults", function, function.__defaults__),),
     "kwdefault": _watch_kwdefault,
+    "parameters": _watch_parameters,
     "attr": lambda module, step, result: (("dict", module.__dict__, step[1], result),),
     "mro": lambda cls, _step, result: () if cls.__flags__ & _IMMUTABLE_TYPE else (("mro", cls, result),),
     "lookup": _watch_mro,
     "descriptor": _watch_mro,
+    "structure": _watch_structure,
     "member": lambda cls, step, result: (("dict", cls._member_map_, step[1], result),),
     "type": lambda instance, _step, result: (("type", instance, result),),
     "field": lambda instance, step, result: (("field", instance, step[1], result),),

@@ -5,20 +5,23 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
+from darter.capture.structure import COMPARISON
 from darter.dtypes import Bool
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.casts import convert
 from darter.frontend.intrinsics import absolute, extremum, print_values
 from darter.frontend.operators import binary, truth
-from darter.frontend.static_operators import run_native
+from darter.frontend.static_operators import run_native, settled
 from darter.frontend.static_python import call_native, iterate, length
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
     KernelDict,
+    KernelList,
     ObjectValue,
     RuntimeRange,
     StructValue,
@@ -68,7 +71,10 @@ def _max(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 def _min_max(t: Tracer, name: str, native: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     values = iterate(t, arguments[0]) if len(arguments) == 1 else arguments
     if not any(isinstance(value, DeviceValue) for value in values):
-        return call_native(t, native, [tuple(values)], keywords, name)
+        ordered = tuple(settled(t, value, COMPARISON) for value in values)
+        if len(ordered) == 0 or "key" in keywords:
+            return call_native(t, native, [ordered], keywords, name)
+        return run_native(t, lambda: native(ordered, **keywords), f"{name}(...)")
     if keywords:
         t.fail(KernelTypeError, f"{name} of run-time values takes no keywords")
     return extremum(t, name, values)
@@ -128,7 +134,7 @@ def _reversed(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 def _sorted(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     items = iterate(t, arguments[0])
     key = keywords.get("key")
-    keys = items if key is None else [t.call(key, [item], {}) for item in items]
+    keys = [settled(t, item if key is None else t.call(key, [item], {}), COMPARISON) for item in items]
     if any(map(is_runtime, keys)):
         t.fail(KernelTypeError, "sorted takes static values", found="run-time values")
     order = run_native(
@@ -192,18 +198,43 @@ def _number(cast: type, name: str, t: Tracer, arguments: list[Any], keywords: di
 
 def _isinstance(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     value, classes = _exactly(t, "isinstance", arguments, keywords, 2)
-    if isinstance(value, (StructValue, ObjectValue)):
-        return any(issubclass(value.cls, cls) for cls in (classes if isinstance(classes, tuple) else (classes,)))
+    options = _classes(t, classes)
     if isinstance(value, DeviceValue):
         # A scalar type as a class asks for the type of the value.
-        return any(value.dtype is cls for cls in (classes if isinstance(classes, tuple) else (classes,)))
-    if is_runtime(value):
+        return any(value.dtype is cls for cls in options)
+    if is_runtime(value) and not isinstance(value, (StructValue, ObjectValue)):
         t.fail(KernelTypeError, "isinstance takes static values, structs and scalars", found=kind_of(value))
-    return run_native(
-        t,
-        lambda: type.__instancecheck__(classes, value) if isinstance(classes, type) else isinstance(value, classes),
-        "isinstance",
-    )
+    mro = t.recorded(lambda: t.recorder.mro(_class_of(t, value)))
+    return any(_is_base(t, cls, mro) for cls in options)
+
+
+def _classes(t: Tracer, classes: Any) -> list[Any]:
+    if isinstance(classes, types.UnionType):
+        return list(classes.__args__)
+    return [each for item in iterate(t, classes) for each in _classes(t, item)] if type(classes) is tuple else [classes]
+
+
+def _is_base(t: Tracer, cls: Any, mro: tuple[type, ...]) -> bool:
+    if not isinstance(cls, type):
+        t.fail(KernelTypeError, "isinstance takes classes", found=kind_of(cls))
+    if any(base is cls for base in mro):
+        return True
+    if type(cls).__instancecheck__ is not type.__instancecheck__:
+        t.fail(
+            KernelTypeError,
+            f"whether class {cls.__name__} counts as a base is decided by code or a registry, which are not followed",
+            advice="ask for a class that is derived from, or for an attribute",
+        )
+    return False
+
+
+def _class_of(t: Tracer, value: Any) -> type:
+    if isinstance(value, (StructValue, ObjectValue)):
+        return value.cls
+    if isinstance(value, (KernelList, KernelDict)):
+        return list if isinstance(value, KernelList) else dict
+    cls: type = t.recorded(lambda: t.recorder.class_of(value))
+    return cls
 
 
 def _hasattr(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -228,13 +259,11 @@ def _getattr(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
 
 def _type(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     (value,) = _exactly(t, "type", arguments, keywords, 1)
-    if isinstance(value, (StructValue, ObjectValue)):
-        return value.cls
     if isinstance(value, DeviceValue):
         return value.dtype
-    if is_runtime(value):
+    if is_runtime(value) and not isinstance(value, (StructValue, ObjectValue)):
         t.fail(KernelTypeError, "type takes static values, structs and scalars", found=kind_of(value))
-    return type(value)
+    return _class_of(t, value)
 
 
 def _print(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -30,6 +30,7 @@ from darter.frontend.values import (
     is_runtime,
     kind_of,
 )
+from darter.ir.options import KernelOptions
 from darter.lang.intrinsic import Intrinsic
 from darter.lang.kernel_function import KernelFunction
 from darter.source import source_of
@@ -56,6 +57,7 @@ def call(t: Tracer, function: Any, arguments: list[Any], keywords: dict[str, Any
                 advice="make the common part a plain function",
             )
         plain = t.recorded(lambda: t.recorder.attribute(function, "__wrapped__"))
+        _check_options(t, t.recorded(lambda: t.recorder.attribute(function, "options")), plain.__name__)
         return call_function(t, plain, arguments, keywords)
     if isinstance(function, functools.partial):
         return _call_partial(t, function, arguments, keywords)
@@ -81,6 +83,17 @@ def _foreign(t: Tracer, function: Any, name: str) -> CompileError:
         accepted="dt functions, pure builtins, math, operator, and functions written in Python",
         advice=advice,
     )
+
+
+def _check_options(t: Tracer, options: KernelOptions, name: str) -> None:
+    if options not in (KernelOptions(), t.session.options):
+        t.fail(
+            KernelTypeError,
+            f"launcher '{name}' has options of its own, and a launcher that is called by another one is compiled with "
+            "those of the caller",
+            found=str(options),
+            advice="give the options to the kernels, or to the launcher that is called first",
+        )
 
 
 def _call_operator(t: Tracer, value: Any) -> Any:

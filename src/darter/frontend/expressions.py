@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from darter.capture.static import static
+from darter.capture.structure import TEXT
 from darter.dtypes import Bool
 from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
 from darter.frontend import access, attributes, calls
@@ -16,7 +17,7 @@ from darter.frontend.frame import Frame
 from darter.frontend.names import bind, resolve
 from darter.frontend.operators import BINARY, COMPARE, binary, compare, negate, truth, unary
 from darter.frontend.promotion import is_number, strong
-from darter.frontend.static_operators import run_native
+from darter.frontend.static_operators import run_native, settled
 from darter.frontend.static_python import contains, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
@@ -167,7 +168,7 @@ def _one_comparison(t: Tracer, op: ast.cmpop, a: Any, b: Any) -> Any:
     if isinstance(op, (ast.Is, ast.IsNot)):
         if isinstance(a, DeviceValue) and isinstance(b, (DeviceValue, bool, int, float)):
             t.fail(KernelTypeError, "'is' does not compare run-time values", advice="use ==")
-        return (a is b) == isinstance(op, ast.Is)
+        return bool(t.recorded(lambda: t.recorder.same(a, b))) == isinstance(op, ast.Is)
     if is_runtime(a):
         t.fail(
             KernelTypeError,
@@ -299,6 +300,7 @@ _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, 
 def _format_static(t: Tracer, value: Any, conversion: int, specification: str) -> str:
     if is_runtime(value) or not isinstance(value, (int, float, str, bytes, tuple, list, type, type(None))):
         t.fail(KernelTypeError, "this cannot be formatted", found=kind_of(value), accepted="numbers and strings")
+    value = settled(t, value, TEXT)
     shown = _CONVERSIONS[conversion](value) if conversion in _CONVERSIONS else value
     return str(run_native(t, lambda: format(shown, specification), "the f-string"))
 

@@ -87,6 +87,7 @@ def kernel_plan(t: Tracer, call: KernelCall) -> SignaturePlan:
         function: types.FunctionType = t.recorded(lambda: t.recorder.attribute(call.kernel, "__wrapped__"))
         t.recorded(lambda: t.recorder.attribute(call.kernel, "options"))
         t.recorded(lambda: t.recorder.function(function))
+        t.recorded(lambda: t.recorder.parameters(function, is_method=call.instance is not None))
         plans[key] = plan_signature(function, call.instance is not None)
     plan: SignaturePlan = plans[key]
     return plan

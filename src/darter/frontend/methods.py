@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from darter.capture.structure import COMPARISON
 from darter.errors import KernelTypeError
 from darter.frontend import access
-from darter.frontend.static_operators import run_native
+from darter.frontend.static_operators import run_native, settled
 from darter.frontend.static_python import call_native, check_mutable, item, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
@@ -38,6 +39,8 @@ def call_method(t: Tracer, instance: Any, name: str, arguments: list[Any], keywo
         return t.launch(instance, arguments, keywords)
     if isinstance(instance, (list, dict)) and name in _MUTATING:
         check_mutable(t, instance)
+    if isinstance(instance, KernelList) and name in ("index", "count"):
+        return _search(t, list(instance), name, arguments)
     if isinstance(instance, (KernelList, KernelDict)):
         result = run_native(
             t, lambda: getattr(instance, name)(*arguments, **keywords), f"{name} of {kind_of(instance)}"
@@ -49,10 +52,16 @@ def call_method(t: Tracer, instance: Any, name: str, arguments: list[Any], keywo
         return _captured_dict(t, instance, name, arguments)
     if isinstance(instance, list):
         values = iterate(t, instance)
-        return (
-            t.new_list(values) if name == "copy" else call_native(t, getattr(values, name), arguments, keywords, name)
-        )
+        return t.new_list(values) if name == "copy" else _search(t, values, name, arguments)
+    if isinstance(instance, tuple):
+        return _search(t, iterate(t, instance), name, arguments)
     return call_native(t, getattr(instance, name), arguments, keywords, f"{type(instance).__name__}.{name}")
+
+
+def _search(t: Tracer, values: list[Any], name: str, arguments: list[Any]) -> Any:
+    """Return ``index`` or ``count`` of a list or tuple, which compare it with each of ``values``."""
+    held = [settled(t, value, COMPARISON) for value in values]
+    return call_native(t, getattr(held, name), arguments, {}, name)
 
 
 def _memory(t: Tracer, target: Any, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:

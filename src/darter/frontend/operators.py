@@ -9,10 +9,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from darter.capture.structure import ARITHMETIC, COMPARISON, TRUTH
 from darter.dtypes import Bool, Float32, Float64, Int32, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.promotion import as_value, common_type, divisor_of, is_number, is_weak, strong
-from darter.frontend.static_operators import compares_identity, run_native, static_binary, static_compare
+from darter.frontend.static_operators import compares_identity, run_native, settled, static_binary, static_compare
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, is_runtime, kind_of
 from darter.ir.nodes import (
@@ -288,7 +289,9 @@ def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
                 accepted="numbers",
             )
         if symbol in ("==", "!=") and compares_identity(a) and compares_identity(b):
-            return (a is b) == (symbol == "==")
+            settled(t, a, COMPARISON)
+            settled(t, b, COMPARISON)
+            return bool(t.recorded(lambda: t.recorder.same(a, b))) == (symbol == "==")
         return static_compare(t, symbol, native, a, b)
     a, b = strong(t, a), strong(t, b)
     if not (is_number(a) and is_number(b)):
@@ -309,6 +312,7 @@ def unary(t: Tracer, symbol: str, value: Any) -> Any:
         native: Any = {"-": operator.neg, "+": operator.pos, "~": operator.invert}[symbol]
         if not isinstance(value, (int, float, complex)):
             t.fail(KernelTypeError, f"operator {symbol} takes a number", found=kind_of(value))
+        settled(t, value, ARITHMETIC)
         return run_native(t, lambda: native(value), f"{symbol} of {kind_of(value)}")
     dtype = value.dtype
     _refuse_float8(t, symbol, dtype)
@@ -331,7 +335,11 @@ def truth(t: Tracer, value: Any) -> bool | Value:
         if value.dtype is Bool:
             return value.value
         return t.cast(value.value, Bool)
-    if isinstance(value, (int, float, complex, str, bytes, tuple, list, dict, frozenset, range, type(None), enum.Enum)):
+    if isinstance(value, (list, dict)):
+        return bool(t.recorded(lambda: t.recorder.length(value)))
+    if isinstance(value, (int, float, complex, str, bytes, tuple, frozenset, range, type(None), enum.Enum)):
+        if isinstance(value, enum.Enum) or (isinstance(value, tuple) and type(value) is not tuple):
+            settled(t, value, TRUTH)
         return bool(value)
     if is_runtime(value):
         t.fail(KernelTypeError, "this has no truth value", found=kind_of(value), accepted="Bool values and numbers")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Set as AbstractSet
 from typing import Any
 
+from darter.capture.structure import ARITHMETIC, COMPARISON, TEXT
 from darter.errors import CompileError, DarterError, KernelTypeError, StaticEvaluationError
 from darter.frontend.promotion import numpy_scalar
 from darter.frontend.tracer import Tracer
@@ -54,7 +55,15 @@ def static_binary(t: Tracer, symbol: str, native: Callable[[Any, Any], Any], a: 
                 found=f"{kind_of(a)} and {kind_of(b)}",
                 accepted="numbers, strings, tuples and lists",
             )
-    return run_native(t, lambda: native(a, b), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
+    # "%" of a string writes its operands.
+    special = ARITHMETIC | COMPARISON | TEXT if isinstance(a, (str, bytes)) else ARITHMETIC | COMPARISON
+    left, right = settled(t, a, special), settled(t, b, special)
+    return run_native(t, lambda: native(left, right), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
+
+
+def settled(t: Tracer, value: Any, special: AbstractSet[str]) -> Any:
+    """Return a value that an operation reads whole: recorded, and without special methods that a user wrote."""
+    return t.recorded(lambda: t.recorder.content(value, special))
 
 
 def compares_identity(value: Any) -> bool:
@@ -76,4 +85,5 @@ def static_compare(t: Tracer, symbol: str, native: Callable[[Any, Any], Any], a:
                 found=f"{kind_of(a)} and {kind_of(b)}",
                 accepted="numbers, strings, tuples, types, enum members",
             )
-    return run_native(t, lambda: native(a, b), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
+    left, right = settled(t, a, COMPARISON), settled(t, b, COMPARISON)
+    return run_native(t, lambda: native(left, right), f"{symbol} of {kind_of(a)} and {kind_of(b)}")

@@ -6,11 +6,12 @@ import enum
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Set as AbstractSet
 from typing import Any
 
+from darter.capture.structure import ARITHMETIC, COMPARISON, ITERATION, TEXT, TRUTH
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.static_operators import run_native
+from darter.frontend.static_operators import run_native, settled
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
@@ -81,6 +82,12 @@ METHODS: dict[type, frozenset[str]] = {
 """Methods of builtin types that are pure and run natively on static values."""
 
 
+ALL_SPECIAL = ARITHMETIC | COMPARISON | ITERATION | TEXT | TRUTH
+"""Special methods that a native function may run on its arguments."""
+
+_WRITES_TEXT = frozenset({str, repr, ascii, format, bytes})
+
+
 def is_array(value: Any) -> bool:
     """True for a numpy array: kernel code reads one as a snapshot only (``dt.static``), which the recorder enforces."""
     return type(value).__name__ == "ndarray" and type(value).__module__ == "numpy"
@@ -100,11 +107,16 @@ def iterate(t: Tracer, value: Any) -> list[Any]:
     if isinstance(value, (range, str, bytes)):
         return list(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
+        if type(value) not in (tuple, list, dict, frozenset):
+            _check_special(t, value, ITERATION)
         return list(t.recorded(lambda: t.recorder.items(value)))
     if is_array(value):
         return list(value)
     if isinstance(value, type) and issubclass(value, enum.Enum):
-        return [t.recorded(functools.partial(t.recorder.attribute, value, name)) for name in value._member_names_]
+        names = t.recorded(lambda: t.recorder.structure(value))[2]
+        return [
+            t.recorded(functools.partial(t.recorder.attribute, value, name)) for name, member in names if name == member
+        ]
     raise t.error(
         KernelTypeError,
         "this has no items that are known at compile time",
@@ -123,10 +135,19 @@ def length(t: Tracer, value: Any) -> int:
     if isinstance(value, (KernelList, KernelDict, range, str, bytes)) or (is_array(value) and value.ndim):
         return len(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
+        if isinstance(value, tuple) and type(value) is not tuple:
+            _check_special(t, value, TRUTH)
         return int(t.recorded(lambda: t.recorder.length(value)))
     raise t.error(
         KernelTypeError, "this has no length", found=kind_of(value), accepted="tuples, lists, dicts, strings, arrays"
     )
+
+
+def _check_special(t: Tracer, value: Any, special: AbstractSet[str]) -> None:
+    """Refuse a NamedTuple whose special methods its user wrote."""
+    cls = type(value)
+    if isinstance(value, tuple) and not special.isdisjoint(t.recorded(lambda: t.recorder.structure(cls))[1]):
+        t.fail(KernelTypeError, f"this would run special methods of class {cls.__name__}, which are not followed")
 
 
 def key_of(t: Tracer, key: Any) -> Any:
@@ -135,7 +156,7 @@ def key_of(t: Tracer, key: Any) -> Any:
         t.fail(
             KernelTypeError, "a key must be static", found=kind_of(key), advice="index tensors, not Python containers"
         )
-    return key
+    return settled(t, key, COMPARISON)
 
 
 def item(t: Tracer, container: Any, key: Any) -> Any:
@@ -153,20 +174,24 @@ def item(t: Tracer, container: Any, key: Any) -> Any:
     if isinstance(container, StructValue) and issubclass(container.cls, tuple):
         return run_native(t, lambda: container.values[key], f"indexing a {container.cls.__name__}")
     if isinstance(container, (tuple, list, dict)):
+        if isinstance(container, tuple) and type(container) is not tuple:
+            _check_special(t, container, ITERATION)
+        if isinstance(container, dict):
+            key = key_of(t, key)
         return run_native(t, lambda: t.recorder.item(container, key), f"indexing {kind_of(container)}")
     raise t.error(KernelTypeError, "this cannot be indexed", found=kind_of(container))
 
 
 def contains(t: Tracer, container: Any, value: Any) -> bool:
     """Return ``value in container`` for static values."""
-    if isinstance(container, (KernelList, KernelDict, str, bytes, range)):
-        if not isinstance(container, KernelDict) and is_runtime(container):
+    if isinstance(container, (str, bytes, range, tuple, list, dict, frozenset)):
+        if isinstance(container, (KernelList, tuple)) and is_runtime(container):
             t.fail(KernelTypeError, "'in' takes a container of static values", found="run-time items")
-        return bool(run_native(t, lambda: value in container, "in"))
-    if isinstance(container, (tuple, list, dict, frozenset)):
-        if isinstance(container, tuple) and is_runtime(container):
-            t.fail(KernelTypeError, "'in' takes a container of static values", found="run-time items")
-        return bool(run_native(t, lambda: t.recorder.contains(container, value), "in"))
+        sought = settled(t, value, COMPARISON)
+        if type(container) is dict:
+            return bool(run_native(t, lambda: t.recorder.contains(container, sought), "in"))
+        held = container if isinstance(container, KernelDict) else settled(t, container, COMPARISON)
+        return bool(run_native(t, lambda: sought in held, "in"))
     raise t.error(KernelTypeError, "'in' takes a static container", found=kind_of(container))
 
 
@@ -174,6 +199,7 @@ def call_native(
     t: Tracer, function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], name: str
 ) -> Any:
     """Run a pure function on static values."""
+    owner = getattr(function, "__self__", None)
     for argument in (*arguments, *keywords.values()):
         if (
             is_runtime(argument)
@@ -188,7 +214,10 @@ def call_native(
                 found=kind_of(argument),
                 accepted="numbers, strings, tuples",
             )
-    result = run_native(t, lambda: function(*arguments, **keywords), f"{name}(...)")
+    special = ALL_SPECIAL if function in _WRITES_TEXT or isinstance(owner, (str, bytes)) else ALL_SPECIAL - TEXT
+    given = [settled(t, argument, special) for argument in arguments]
+    named = {key: settled(t, value, special) for key, value in keywords.items()}
+    result = run_native(t, lambda: function(*given, **named), f"{name}(...)")
     return t.new_list(result) if type(result) is list else result
 
 

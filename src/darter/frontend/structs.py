@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
+from darter.capture.structure import CONSTRUCTION
 from darter.errors import KernelTypeError
 from darter.frontend.static_operators import run_native
 from darter.frontend.tracer import Tracer
@@ -23,15 +23,15 @@ def is_struct_class(cls: Any) -> bool:
 
 def construct(t: Tracer, cls: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """Return ``cls(*arguments, **keywords)`` without running code of the class's own."""
-    own = [name for name in ("__new__", "__init__", "__post_init__") if _is_users(cls, name)]
+    structure = t.recorded(lambda: t.recorder.structure(cls))
+    own = [name for name in structure[1] if name in CONSTRUCTION]
     if own:
         t.fail(KernelTypeError, f"{cls.__name__} has a {own[0]} of its own, which kernel code does not run")
     if issubclass(cls, tuple):
-        names, defaults = cls._fields, dict(cls._field_defaults)
+        names, with_default = structure[2], structure[3]
     else:
-        fields = [field for field in dataclasses.fields(cls) if field.init]
-        names = tuple(field.name for field in fields)
-        defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+        names = tuple(part[0] for part in structure[2] if part[1])
+        with_default = tuple(part[0] for part in structure[2] if part[1] and part[4])
     if len(arguments) > len(names):
         t.fail(KernelTypeError, f"{cls.__name__} takes {len(names)} values", found=f"{len(arguments)}")
     given = dict(zip(names, arguments, strict=False))
@@ -43,17 +43,20 @@ def construct(t: Tracer, cls: Any, arguments: list[Any], keywords: dict[str, Any
                 accepted=", ".join(names),
             )
         given[name] = value
-    missing = [name for name in names if name not in given and name not in defaults]
+    missing = [name for name in names if name not in given and name not in with_default]
     if missing:
         t.fail(KernelTypeError, f"{cls.__name__} is missing field '{missing[0]}'")
-    values = tuple(given.get(name, defaults.get(name)) for name in names)
+    values = tuple(given[name] if name in given else _default(t, cls, name) for name in names)
     if any(map(is_runtime, values)):
         return StructValue(cls, names, values)
     return run_native(t, lambda: cls(*values), f"{cls.__name__}(...)")
 
 
-def _is_users(cls: type, name: str) -> bool:
-    found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
-    code = getattr(getattr(found, "__func__", found), "__code__", None)
-    # dataclasses and namedtuple generate theirs from text.
-    return code is not None and not code.co_filename.startswith("<")
+def _default(t: Tracer, cls: Any, name: str) -> Any:
+    """Return a field's default, recorded."""
+    if issubclass(cls, tuple):
+        defaults = t.recorded(lambda: t.recorder.attribute(cls, "_field_defaults"))
+        return t.recorded(lambda: t.recorder.item(defaults, name))
+    fields = t.recorded(lambda: t.recorder.attribute(cls, "__dataclass_fields__"))
+    field = t.recorded(lambda: t.recorder.item(fields, name))
+    return t.recorded(lambda: t.recorder.attribute(field, "default"))

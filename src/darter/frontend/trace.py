@@ -21,7 +21,7 @@ from darter.frontend.tracer import Recorder, Session, Tracer
 from darter.frontend.values import TensorValue
 from darter.ir.nodes import KernelOptions, Module, Value
 from darter.signature.descriptor import Descriptor
-from darter.signature.plan import SignaturePlan
+from darter.signature.plan import ParamKind, SignaturePlan
 from darter.source import source_of
 from darter.target import Target
 
@@ -79,6 +79,8 @@ def _trace(
     t: Tracer, function: types.FunctionType, plan: SignaturePlan, descriptors: Mapping[str, Descriptor]
 ) -> Module:
     t.recorder.function(function)
+    is_method = any(parameter.kind is ParamKind.SELF for parameter in plan.parameters[:1])
+    t.recorder.parameters(function, is_method=is_method)
     source = source_of(function)
     node: Any = source.node
     frame = Frame(function, source, node, t.session.index_of(function), local_names(node))

@@ -6,7 +6,7 @@ One :class:`Tracer` traces one launcher or one kernel; a :class:`Session` holds 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -43,8 +43,26 @@ class Recorder(Protocol):
     def function(self, function: Any) -> Any:
         """Record code and defaults of a helper before it is interpreted."""
 
+    def parameters(self, function: Any, *, is_method: bool) -> None:
+        """Record what the annotations of a launcher or kernel demand."""
+
     def getter(self, cls: type, name: str) -> Any:
         """Return the getter of a property found through the MRO of ``cls``."""
+
+    def same(self, a: object, b: object) -> bool:
+        """Return ``a is b``."""
+
+    def class_of(self, value: Any) -> type:
+        """Return the class of a value."""
+
+    def mro(self, cls: type) -> tuple[type, ...]:
+        """Return the MRO of a class."""
+
+    def structure(self, cls: type) -> tuple[Any, ...]:
+        """Return what a class is made of."""
+
+    def content(self, value: Any, special: AbstractSet[str]) -> Any:
+        """Return a value for an operation that reads all of it and may run special methods."""
 
     def static(self, read_value: Callable[[], Any]) -> Any:
         """Return a snapshot of what ``read_value`` reads."""

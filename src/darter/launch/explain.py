@@ -64,6 +64,14 @@ def drift_message(name: str, guards: Guards) -> str:
     )
 
 
+def parameters_message(name: str) -> str:
+    """Return the text of a ``CaptureDriftError`` about a launcher's own parameters."""
+    return (
+        f"{name}(): its parameters or their defaults were changed after it was first used, and calls bind by those of "
+        "then; restore them, or decorate the changed function with @dt.jit"
+    )
+
+
 def not_compiled_message(name: str, lines: Sequence[str]) -> str:
     """Return the text of a ``NotCompiledError``."""
     return report(

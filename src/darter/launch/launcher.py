@@ -26,6 +26,7 @@ from darter.errors import (
 from darter.launch import explain
 from darter.launch.counts import CacheInfo, Counts
 from darter.launch.options import JitOptions, jit_options
+from darter.launch.parameters import parameters_of
 from darter.launch.request import Builder, BuildRequest
 from darter.launch.variants import Variant, Variants
 from darter.signature.describe import Description, describe
@@ -52,6 +53,7 @@ class Launcher:
         "_is_method",
         "_lock",
         "_plan",
+        "_planned_for",
         "_variants",
         "function",
         "options",
@@ -75,12 +77,14 @@ class Launcher:
         self._counts = Counts()
         self._lock = threading.RLock()
         self._has_warned = False
+        self._planned_for: tuple[object, ...] = ()
 
     # -- what the dispatcher calls ------------------------------------------------------------------------------------
 
     def plan(self) -> SignaturePlan:
         """Return the parameter plan, made at the first use: annotations may name what is defined later."""
         if self._plan is None:
+            self._planned_for = parameters_of(self.function, self._is_method)
             self._plan = plan_signature(self.function, self._is_method)
             self._dispatcher.verify_keys = Config.from_environment().verify_keys
         return self._plan
@@ -113,6 +117,8 @@ class Launcher:
             drifted = self._variants.drifted(words)
             if drifted is not None and self._on_drift() == "raise":
                 raise CaptureDriftError(explain.drift_message(self.plan().name, drifted.guards))
+        if parameters_of(self.function, self._is_method) != self._planned_for:
+            raise CaptureDriftError(explain.parameters_message(self.plan().name))
         try:
             return self._build(description, words, stream)
         except CompileError as error:
@@ -181,6 +187,7 @@ class Launcher:
 
         view = JitFunction(open_view)
         functools.update_wrapper(view, self.function)
+        vars(view)["options"] = resolved.kernel
         return view
 
     def clear(self) -> None:

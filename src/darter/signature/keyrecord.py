@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from darter.errors import UnkeyableError
 from darter.signature.constexprs import ValueKind, check_depth, value_kind
 from darter.signature.descriptor import (
     ConstexprFacts,
@@ -88,13 +89,21 @@ def canonical_value(value: Any, fingerprint: Fingerprint, name: str = "value", d
         case ValueKind.NUMPY_SCALAR:
             return _node("numpy", value.dtype.name, value.astype(value.dtype.newbyteorder("<")).tobytes())
         case ValueKind.ENUM:
-            return _node("enum", class_name(type(value)), value._name_)
+            return _node("enum", class_name(type(value)), value._name_, _enum_value(value, fingerprint, name, depth))
         case ValueKind.CLASS:
             return _node("class", class_name(value))
         case ValueKind.FUNCTION:
             return _function(value, fingerprint, name, depth + 1)
         case _:
             return _container(kind, value, fingerprint, name, depth + 1)
+
+
+def _enum_value(member: Any, fingerprint: Fingerprint, name: str, depth: int) -> bytes:
+    """Write a member's value, which an operator may read; of any other value, each read is captured."""
+    try:
+        return canonical_value(member._value_, fingerprint, name, depth + 1)
+    except UnkeyableError:
+        return b"captured"
 
 
 def _function(value: Any, fingerprint: Fingerprint, name: str, depth: int) -> bytes:

@@ -145,7 +145,7 @@ def test_frozensets_are_order_free() -> None:
 
 
 def test_names_stand_for_enum_members_and_classes() -> None:
-    assert canonical_value(Color.RED, fingerprint).endswith(b".test_words:Color 3:RED)")
+    assert canonical_value(Color.RED, fingerprint).endswith(b".test_words:Color 3:RED 11:(int 3:0x1))")
     assert canonical_value(fingerprint, fingerprint) == b"(function 11:fingerprint)"
     assert canonical_value(1 << 30, fingerprint) == b"(int 10:0x40000000)"
 
