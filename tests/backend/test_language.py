@@ -484,6 +484,29 @@ def test_bounds_checks_name_tensor_index_extent_and_line(monkeypatch: pytest.Mon
     np.testing.assert_array_equal(out[:31], x[1:])
 
 
+@dt.kernel
+def counted_too_far(x: dt.Tensor, out: dt.Tensor):
+    dt.atomic_add(out, dt.thread_idx.x, x[0])
+
+
+@dt.kernel
+def shared_too_far(x: dt.Tensor, out: dt.Tensor):
+    tile = dt.shared(dt.f32, (4, 8))
+    tile.store(0, dt.thread_idx.x * 2, [x[0], x[0]])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [(counted_too_far, "'out', axis 0"), (shared_too_far, "shared memory, axis 1")],
+)
+def test_atomics_and_shared_memory_are_checked_too(kernel: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DARTER_BOUNDS_CHECK", "1")
+    out = np.zeros(12, np.float32)
+    with pytest.raises(dt.DeviceAssertError, match=f"index out of bounds: {words}"):
+        result(kernel, np.ones(1, np.float32), out[:8], block=12)
+    np.testing.assert_array_equal(out[8:], 0)
+
+
 @dt.kernel(noalias=("out",))
 def moved_on(x: dt.Tensor, out: dt.Tensor, factors: tuple[dt.Tensor]):
     i = dt.thread_idx.x

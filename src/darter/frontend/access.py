@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from darter.dtypes import Bool, Int64, ScalarType
@@ -83,16 +84,7 @@ def load(t: Tracer, target: Any, index: Any, width: int) -> list[DeviceValue]:
     """Return ``width`` elements that begin at ``target[index]`` and run along its last axis."""
     _check_kernel(t, target)
     place = address(t, target, index)
-    inside = _inside(t, place, width)
-    if inside is None:
-        return _load(t, place, width)
-    outcome, _ = branch(
-        t,
-        inside,
-        lambda: (tuple(_load(t, place, width)), None),
-        lambda: (tuple(DeviceValue(zero(t, place.element)) for _ in range(width)), None),
-    )
-    return list(outcome)
+    return list(where_inside(t, place, width, lambda: tuple(_load(t, place, width))))
 
 
 def store(t: Tracer, target: Any, index: Any, values: list[Any]) -> None:
@@ -188,6 +180,16 @@ def vector_width(t: Tracer, width: Any) -> int:
 
 
 # -- bounds checks ----------------------------------------------------------------------------------------------------
+
+
+def where_inside(t: Tracer, place: Address, width: int, access: Callable[[], tuple[DeviceValue, ...]]) -> Any:
+    """Return the ``width`` values that ``access`` reads; where bounds are checked and it is outside, zeros."""
+    inside = _inside(t, place, width)
+    if inside is None:
+        return access()
+    zeros = tuple(DeviceValue(zero(t, place.element)) for _ in range(width))
+    outcome, _ = branch(t, inside, lambda: (access(), None), lambda: (zeros, None))
+    return outcome
 
 
 def _inside(t: Tracer, place: Address, width: int) -> Value | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.access import mark_written, stored_value
+from darter.frontend.access import mark_written, stored_value, where_inside
 from darter.frontend.intrinsic_arguments import Handler, bound_names, kernel_only
 from darter.frontend.tensors import address
 from darter.frontend.tracer import Tracer
@@ -114,10 +114,14 @@ def _atomic(op: AtomicOp, t: Tracer, arguments: list[Any], keywords: dict[str, A
     mark_written(t, target)
     expected = stored_value(t, operands[0], dtype) if op is AtomicOp.CAS else None
     value = stored_value(t, operands[-1], dtype)
-    result = Value(dtype)
     chosen = _member(t, Order, order or "relaxed", "order"), _member(t, Scope, scope or "device", "scope")
-    t.emit(Atomic(result, op, place.pointer, place.offset, value, expected, *chosen))
-    return DeviceValue(result)
+
+    def update() -> tuple[DeviceValue]:
+        result = Value(dtype)
+        t.emit(Atomic(result, op, place.pointer, place.offset, value, expected, *chosen))
+        return (DeviceValue(result),)
+
+    return where_inside(t, place, 1, update)[0]
 
 
 def _member(t: Tracer, kind: Any, value: Any, name: str) -> Any:
