@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -269,8 +270,23 @@ def test_storing_to_a_read_only_argument_is_refused_at_the_call() -> None:
     assert len(function._states()) == 1
 
 
+class OnCuda:
+    """Says by DLPack that its memory is on a CUDA device, which nobody reads here."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (2, 0)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = np.ones(4, np.float32).__dlpack__()
+        pointer = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        device_type = ctypes.c_int32.from_address(pointer(capsule, b"dltensor") + 8)
+        device_type.value = 2
+        return capsule
+
+
 def test_devices_must_agree() -> None:
-    other = interface("__cuda_array_interface__", typestr="<f4", shape=(4,), data=(4096, False), version=3)
+    other = OnCuda()
     function = noop(kernel)
     for _ in range(2):
         with pytest.raises(
