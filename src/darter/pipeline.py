@@ -20,14 +20,12 @@ from darter.capture.argument_roots import argument_roots
 from darter.capture.baseline import install
 from darter.capture.fingerprint import code_fingerprint
 from darter.capture.record import CaptureRecord
-from darter.capture.recorder import Recorder
 from darter.capture.resolve import resolve
 from darter.config import Config, resolve_steering, steering_variables
 from darter.errors import CaptureRaceError
 from darter.ir.encoding import encode
 from darter.ir.options import KernelOptions
 from darter.ir.places import FunctionName, Loc
-from darter.launch.dump import dump_stages
 from darter.launch.launcher import Launcher
 from darter.launch.modules import Builds, Modules
 from darter.launch.options import JitOptions
@@ -192,8 +190,10 @@ def _acceptance(request: BuildRequest) -> Callable[[bytes], bool]:
 
 def _compile(request: BuildRequest, stage: _Stage) -> Build:
     # Here and not above: a launch from disk needs neither the front end nor LLVM.
+    from darter.capture.recorder import Recorder
     from darter.frontend.trace import trace
     from darter.ir.verify import verify
+    from darter.launch.dump import dump_stages
 
     recorder = Recorder(request.function, request.owner, argument_roots(request.descriptors))
     module = trace(
