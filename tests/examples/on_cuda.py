@@ -10,21 +10,31 @@ Array = Any
 _BITS = {1: np.uint8, 2: np.int16, 4: np.int32, 8: np.int64}
 
 
-def to_device(array: Array) -> Any:
-    """Return a numpy array, of ml_dtypes' types too, as a torch tensor on the GPU."""
+def plain_tensor(array: Array) -> Any:
+    """Return a numpy array, of ml_dtypes' types too, as a torch tensor of the same memory."""
     import torch
 
-    name = array.dtype.name
-    plain = torch.from_numpy(array.view(_BITS[array.dtype.itemsize]) if array.dtype.kind == "V" else array)
-    return plain.cuda().view(getattr(torch, name)) if array.dtype.kind == "V" else plain.cuda()
+    if array.dtype.kind != "V":
+        return torch.from_numpy(array)
+    return torch.from_numpy(array.view(_BITS[array.dtype.itemsize])).view(getattr(torch, array.dtype.name))
+
+
+def to_device(array: Array) -> Any:
+    """Return a copy of a numpy array, of ml_dtypes' types too, as a torch tensor on the GPU."""
+    tensor = plain_tensor(array)
+    return tensor.view(_bits(tensor)).cuda().view(tensor.dtype)
+
+
+def _bits(tensor: Any) -> Any:
+    """Return the integer type of a tensor's element size: what every device copies, whatever the type is."""
+    import torch
+
+    return {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.element_size()]
 
 
 def copy_back(tensor: Any, array: Array) -> None:
     """Copy what a tensor of :func:`to_device` holds into the array that it was made from."""
-    import torch
-
-    bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[array.dtype.itemsize]
-    array.view(_BITS[array.dtype.itemsize])[...] = tensor.view(bits).cpu().numpy()
+    array.view(_BITS[array.dtype.itemsize])[...] = tensor.view(_bits(tensor)).cpu().numpy()
 
 
 def spread_on_device(array: Array, strides: tuple[int, ...]) -> tuple[Any, Any]:
@@ -35,8 +45,7 @@ def spread_on_device(array: Array, strides: tuple[int, ...]) -> tuple[Any, Any]:
     count = 1 + sum((extent - 1) * stride for extent, stride in zip(array.shape, strides, strict=True))
     flat = torch.empty(count, dtype=near.dtype, device="cuda")
     far = torch.as_strided(flat, array.shape, strides)
-    bits = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[array.dtype.itemsize]
-    far.view(bits).copy_(near.view(bits))
+    far.view(_bits(far)).copy_(near.view(_bits(near)))
     return flat, far
 
 

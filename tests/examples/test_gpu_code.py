@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from darter.codegen.nvptx import compile_kernels
+from darter.target import Target
 from examples.serving import rmsnorm, softmax
 from examples.serving.fused_compress_attn import make_fused_compress_attn
 from examples.serving.hca_compress_forward import make_hca_compress_forward
@@ -20,9 +21,12 @@ from tests.examples.test_qk_norm_rope_quant import Case as QkCase
 from tests.examples.tolerances import BF16, check_bf16, check_f32
 from tests.unit.frontend import harness
 
+WIDE = Target("hip", "gfx942", "", 64)
+"""A GPU whose warps have 64 lanes."""
 
-def run(launcher: Any, *arguments: Any) -> Any:
-    return harness.run(launcher.__wrapped__, *arguments, target=harness.GPU)
+
+def run(launcher: Any, *arguments: Any, target: Target = harness.GPU) -> Any:
+    return harness.run(launcher.__wrapped__, *arguments, target=target)
 
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
@@ -96,3 +100,20 @@ def test_compile_time_words_are_not_run_time_code() -> None:
     names = {value.hint for value in module.kernels[0].parameters}
     assert "kv_cache" in names
     assert not any("cache_scale" in name for name in names)
+
+
+def test_warps_of_64_lanes() -> None:
+    x, w = normal(0, 5, 1000), normal(1, 1000)
+    out = np.empty_like(x)
+    run(softmax.make_softmax(1000, "f32"), x, out, 5, None, target=WIDE)
+    check_f32(out, softmax.reference(x))
+    run(rmsnorm.make_rmsnorm(1000, "f32"), x, w, out, 5, None, target=WIDE)
+    check_f32(out, rmsnorm.reference(x, w))
+    for group in (32, 512):
+        qk = QkCase(2, 1, True, "e4m3fnuz", group, True)
+        run(make_qk_norm_rope_quant(1, True, "e4m3fnuz", group, True), *qk.arguments(), target=WIDE)
+        qk.check()
+    g = Geometry(128, 64, 4, True, 8, 32, "fp8", "e4m3fnuz", True, True)
+    case = Case(g, plan_of(g, 4))
+    run(make_fused_compress_attn(**g.options()), *case.fused(), target=WIDE)
+    case.check_cache()
