@@ -61,20 +61,17 @@ def resolve_steering(variables: Mapping[str, str | None]) -> Steering:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The environment variables that do not steer code generation.
+    """The environment variables that neither steer code generation nor belong to the store.
 
-    ``cache_dir`` names the store (``DARTER_CACHE_DIR``; None: the user's cache directory), ``log`` the topics that go
-    to stderr (``DARTER_LOG``), ``dump`` the stages written to ``dump_dir`` (``DARTER_DUMP``, ``DARTER_DUMP_DIR``),
-    ``lock_timeout_s`` the longest wait for another process's compile in seconds (``DARTER_LOCK_TIMEOUT``),
-    ``verify_keys`` whether both keys are compared on every call (``DARTER_VERIFY_KEYS``), ``num_threads`` the CPU
-    threads of a launch (``DARTER_NUM_THREADS``; None: all that OpenMP offers).
+    ``log`` are the topics that go to stderr (``DARTER_LOG``), ``dump`` the stages written to ``dump_dir``
+    (``DARTER_DUMP``, ``DARTER_DUMP_DIR``), ``verify_keys`` tells whether both keys are compared on every call
+    (``DARTER_VERIFY_KEYS``), ``num_threads`` the CPU threads of a launch (``DARTER_NUM_THREADS``; None: all that OpenMP
+    offers), which the native module reads for itself.
     """
 
-    cache_dir: str | None = None
     log: frozenset[str] = frozenset()
     dump: frozenset[str] = frozenset()
     dump_dir: str = "darter-dump"
-    lock_timeout_s: float = 60.0
     verify_keys: bool = False
     num_threads: int | None = None
 
@@ -86,14 +83,11 @@ class Config:
             ConfigError: a value is none of those accepted.
         """
         source = os.environ if environ is None else environ
-        timeout = _number("DARTER_LOCK_TIMEOUT", source.get("DARTER_LOCK_TIMEOUT"), minimum=0.0)
         threads = _number("DARTER_NUM_THREADS", source.get("DARTER_NUM_THREADS"), minimum=1.0)
         return cls(
-            cache_dir=source.get("DARTER_CACHE_DIR") or None,
             log=_names("DARTER_LOG", source.get("DARTER_LOG"), LOG_TOPICS),
             dump=_names("DARTER_DUMP", source.get("DARTER_DUMP"), DUMP_STAGES),
             dump_dir=source.get("DARTER_DUMP_DIR") or "darter-dump",
-            lock_timeout_s=60.0 if timeout is None else timeout,
             verify_keys=_boolean("DARTER_VERIFY_KEYS", source.get("DARTER_VERIFY_KEYS")),
             num_threads=None if threads is None else int(threads),
         )

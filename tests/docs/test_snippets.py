@@ -29,7 +29,7 @@ _FENCE = re.compile(
     r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```(?:\n\n```text\n(?P<output>.*?)^```)?",
     re.MULTILINE | re.DOTALL,
 )
-_COMMAND = re.compile(r"(?:^|`|\$ )(?P<command>(?:darter|make|\.ci/run)(?: [^`\n#|]+)?)(?=`|$|\n|\s+#)", re.MULTILINE)
+_COMMAND = re.compile(r"(?:^ {4,}|`|\$ )(?P<command>(?:darter|make|\.ci/run)(?: [^`\n#|]+)?)(?=`|$|\n|\s+#)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +146,13 @@ def test_commands_work(command: str, where: str, tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{where}: {command}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_page_of_settings_has_every_variable_that_the_code_reads() -> None:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").glob("*.cpp")]
+    read = {name for path in sources for name in re.findall(r"""["'](DARTER_[A-Z_]+)["']""", path.read_text())}
+    told = set(re.findall(r"^\| `(DARTER_[A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE))
+    assert told == read
 
 
 def _write_outputs() -> None:
