@@ -29,7 +29,9 @@ _FENCE = re.compile(
     r"^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```(?:\n\n```text\n(?P<output>.*?)^```)?",
     re.MULTILINE | re.DOTALL,
 )
-_COMMAND = re.compile(r"(?:^ {4,}|`|\$ )(?P<command>(?:darter|make|\.ci/run)(?: [^`\n#|]+)?)(?=`|$|\n|\s+#)", re.MULTILINE)
+_COMMAND = re.compile(
+    r"(?:^ {4,}|`|\$ )(?P<command>(?:darter|make|\.ci/run)(?: [^`\n#|]+)?)(?=`|$|\n|\s+#)", re.MULTILINE
+)
 
 
 @dataclass(frozen=True, slots=True)
