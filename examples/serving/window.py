@@ -40,8 +40,9 @@ def plan_row(plan, row):
 def pooled(kv, score, ape, slot, plan, d, D, ratio, overlap, S):
     """Return z[d] = Σ softmaxₖ(g)·v over the K entries, Float32; 0 where every g is −∞."""
     K = ratio * (1 + overlap)
-    # On a GPU the loads of several entries are under way together; on a CPU that would only make code.
-    together = min(8, K) if dt.on_gpu() else 1
+    # Entries that are taken together share one change of the largest score; on a GPU their loads are under way
+    # together, too.  On a CPU that is worth its code in long windows only.
+    together = min(8, K) if dt.on_gpu() else (4 if K > 16 else 1)
     largest = dt.Float32(-math.inf)
     weights, values = sum_of_none(), sum_of_none()
     for first in range(0, K, together):
