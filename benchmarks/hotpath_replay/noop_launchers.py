@@ -48,11 +48,11 @@ def fused_kernel(
     sin: dt.Tensor,
     kv_cache: dt.Tensor,
     kv_cache_block_stride: dt.Int32,
-    kv_cache_token_stride: dt.Int32,
+    token_stride: dt.Int32,
     cache_scale: dt.Tensor | None,
     cache_scale_block_stride: dt.Int32,
     block_table: dt.Tensor,
-    block_table_seq_stride: dt.Int32,
+    seq_stride: dt.Int32,
     plan_capacity: dt.Int32,
 ):
     pass
@@ -74,7 +74,7 @@ def forward_kernel(
     state_slot_mapping: dt.Tensor,
     ape: dt.Tensor,
     kv_compressed: dt.Tensor,
-    kv_compressed_stride: dt.Int32,
+    stride: dt.Int32,
     plan_capacity: dt.Int32,
 ):
     pass
@@ -83,16 +83,16 @@ def forward_kernel(
 @dt.kernel
 def scatter_kernel(
     kv_compressed: dt.Tensor,
-    kv_compressed_stride: dt.Int32,
+    stride: dt.Int32,
     plan: dt.Tensor,
     rms_weight: dt.Tensor,
     cos: dt.Tensor,
     sin: dt.Tensor,
     kv_cache: dt.Tensor,
-    kv_cache_block_stride: dt.Int32,
-    kv_cache_token_stride: dt.Int32,
+    block_stride: dt.Int32,
+    token_stride: dt.Int32,
     block_table: dt.Tensor,
-    block_table_seq_stride: dt.Int32,
+    seq_stride: dt.Int32,
     plan_capacity: dt.Int32,
 ):
     pass
@@ -168,11 +168,11 @@ def make_fused_compress_attn(cache):
         sin: dt.Tensor[dt.bf16],
         kv_cache: dt.Tensor[cache],
         kv_cache_block_stride: dt.Int32,
-        kv_cache_token_stride: dt.Int32,
+        token_stride: dt.Int32,
         cache_scale: dt.Tensor | None,
         cache_scale_block_stride: dt.Int32,
         block_table: dt.Tensor[dt.i32],
-        block_table_seq_stride: dt.Int32,
+        seq_stride: dt.Int32,
         plan_capacity: dt.Int32,
         stream: dt.Stream = None,
     ):
@@ -195,11 +195,11 @@ def make_fused_compress_attn(cache):
             sin,
             kv_cache,
             kv_cache_block_stride,
-            kv_cache_token_stride,
+            token_stride,
             cache_scale,
             cache_scale_block_stride,
             block_table,
-            block_table_seq_stride,
+            seq_stride,
             plan_capacity,
         ).launch(grid=1, block=32, stream=stream)
 
@@ -225,7 +225,7 @@ def make_hca_compress_forward():
         state_slot_mapping: dt.Tensor[dt.i32],
         ape: dt.Tensor[dt.f32],
         kv_compressed: dt.Tensor[dt.f32],
-        kv_compressed_stride: dt.Int32,
+        stride: dt.Int32,
         plan_capacity: dt.Int32,
         stream: dt.Stream = None,
     ):
@@ -244,7 +244,7 @@ def make_hca_compress_forward():
             state_slot_mapping,
             ape,
             kv_compressed,
-            kv_compressed_stride,
+            stride,
             plan_capacity,
         ).launch(grid=1, block=32, stream=stream)
 
@@ -257,31 +257,31 @@ def make_hca_norm_rope_scatter():
     @dt.jit
     def hca_norm_rope_scatter(
         kv_compressed: dt.Tensor[dt.f32],
-        kv_compressed_stride: dt.Int32,
+        stride: dt.Int32,
         plan: dt.Tensor[dt.i32],
         rms_weight: dt.Tensor,
         cos: dt.Tensor[dt.bf16],
         sin: dt.Tensor[dt.bf16],
         kv_cache: dt.Tensor[dt.bf16],
-        kv_cache_block_stride: dt.Int32,
-        kv_cache_token_stride: dt.Int32,
+        block_stride: dt.Int32,
+        token_stride: dt.Int32,
         block_table: dt.Tensor[dt.i32],
-        block_table_seq_stride: dt.Int32,
+        seq_stride: dt.Int32,
         plan_capacity: dt.Int32,
         stream: dt.Stream = None,
     ):
         scatter_kernel(
             kv_compressed,
-            kv_compressed_stride,
+            stride,
             plan,
             rms_weight,
             cos,
             sin,
             kv_cache,
-            kv_cache_block_stride,
-            kv_cache_token_stride,
+            block_stride,
+            token_stride,
             block_table,
-            block_table_seq_stride,
+            seq_stride,
             plan_capacity,
         ).launch(grid=1, block=32, stream=stream)
 

@@ -46,11 +46,11 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
         sin: dt.Tensor | None,
         kv_cache: dt.Tensor,
         kv_cache_block_stride: dt.Int32,
-        kv_cache_token_stride: dt.Int32,
+        token_stride: dt.Int32,
         cache_scale: dt.Tensor | None,
         cache_scale_block_stride: dt.Int32,
         block_table: dt.Tensor,
-        block_table_seq_stride: dt.Int32,
+        seq_stride: dt.Int32,
     ):
         row = plan_row(plan, dt.block_idx.x)
         if row.pos < 0:
@@ -77,12 +77,12 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
         dt.barrier()
 
         ci = row.pos // ratio
-        phys, j = physical(block_table.data_ptr(), block_table_seq_stride, row.b, ci, k_per_block)
+        phys, j = physical(block_table.data_ptr(), seq_stride, row.b, ci, k_per_block)
         tables = (cos.data_ptr(), sin.data_ptr()) if RD else (None, None)
         norm = Norm(rstd, rms_weight.data_ptr(), *tables, ci * ratio)
         target = kv_cache.data_ptr()
         block_start = phys * kv_cache_block_stride
-        token_start = block_start + j * kv_cache_token_stride
+        token_start = block_start + j * token_stride
 
         if not quantised:
 
@@ -131,11 +131,11 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
         sin: tables,
         kv_cache: dt.Tensor[element],
         kv_cache_block_stride: dt.Int32,
-        kv_cache_token_stride: dt.Int32,
+        token_stride: dt.Int32,
         cache_scale: scales,
         cache_scale_block_stride: dt.Int32,
         block_table: dt.Tensor[dt.i32],
-        block_table_seq_stride: dt.Int32,
+        seq_stride: dt.Int32,
         plan_capacity: dt.Int32,
         stream: dt.Stream = None,
     ):
@@ -160,11 +160,11 @@ def make_fused_compress_attn(D, RD, ratio, overlap, S, k_per_block, cache, fp8, 
             sin if RD else None,
             kv_cache,
             kv_cache_block_stride,
-            kv_cache_token_stride,
+            token_stride,
             cache_scale if quantised else None,
             cache_scale_block_stride,
             block_table,
-            block_table_seq_stride,
+            seq_stride,
         ).launch(grid=plan_capacity, block=threads, stream=stream)
 
     return fused_compress_attn

@@ -30,7 +30,7 @@ def make_hca_compress_forward(*, D=512, ratio=128, S):
         state_slot_mapping: dt.Tensor,
         ape: dt.Tensor,
         kv_compressed: dt.Tensor,
-        kv_compressed_stride: dt.Int32,
+        stride: dt.Int32,
     ):
         number = dt.block_idx.x
         row = plan_row(plan, number)
@@ -47,7 +47,7 @@ def make_hca_compress_forward(*, D=512, ratio=128, S):
         )
         biases = ape.data_ptr()
         target = kv_compressed.data_ptr()
-        start = number * kv_compressed_stride
+        start = number * stride
 
         def pool(d):
             target[start + d] = pooled(kv, score, biases, slot, row, d, D, ratio, False, S)
@@ -75,7 +75,7 @@ def make_hca_compress_forward(*, D=512, ratio=128, S):
         state_slot_mapping: dt.Tensor[dt.i32],
         ape: dt.Tensor[dt.f32],
         kv_compressed: dt.Tensor[dt.f32],
-        kv_compressed_stride: dt.Int32,
+        stride: dt.Int32,
         plan_capacity: dt.Int32,
         stream: dt.Stream = None,
     ):
@@ -96,7 +96,7 @@ def make_hca_compress_forward(*, D=512, ratio=128, S):
             state_slot_mapping,
             ape,
             kv_compressed,
-            kv_compressed_stride,
+            stride,
         ).launch(grid=(plan_capacity, dt.cdiv(D, threads) if dt.on_gpu() else 1), block=threads, stream=stream)
 
     return hca_compress_forward

@@ -17,32 +17,32 @@ def make_hca_norm_rope_scatter(*, D=512, RD=64, ratio=128, k_per_block):
     @dt.kernel
     def scatter_kernel(
         kv_compressed: dt.Tensor,
-        kv_compressed_stride: dt.Int32,
+        stride: dt.Int32,
         plan: dt.Tensor,
         rms_weight: dt.Tensor,
         cos: dt.Tensor | None,
         sin: dt.Tensor | None,
         kv_cache: dt.Tensor,
-        kv_cache_block_stride: dt.Int32,
-        kv_cache_token_stride: dt.Int32,
+        block_stride: dt.Int32,
+        token_stride: dt.Int32,
         block_table: dt.Tensor,
-        block_table_seq_stride: dt.Int32,
+        seq_stride: dt.Int32,
     ):
         number = dt.block_idx.x
         row = plan_row(plan, number)
         if row.pos < 0:
             return
         z = kv_compressed.data_ptr()
-        start = number * kv_compressed_stride
+        start = number * stride
         squares = dt.fold(D, dt.Float32(0.0), lambda d, total: total + z[start + d] * z[start + d])
         rstd = dt.rsqrt(dt.block_sum(squares) / D + EPS)
 
         ci = row.pos // ratio
-        phys, j = physical(block_table.data_ptr(), block_table_seq_stride, row.b, ci, k_per_block)
+        phys, j = physical(block_table.data_ptr(), seq_stride, row.b, ci, k_per_block)
         tables = (cos.data_ptr(), sin.data_ptr()) if RD else (None, None)
         norm = Norm(rstd, rms_weight.data_ptr(), *tables, ci * ratio)
         target = kv_cache.data_ptr()
-        token_start = phys * kv_cache_block_stride + j * kv_cache_token_stride
+        token_start = phys * block_stride + j * token_stride
 
         def store(channel, values, carried):
             target.store(token_start + channel, [dt.BFloat16(value) for value in values])
@@ -53,16 +53,16 @@ def make_hca_norm_rope_scatter(*, D=512, RD=64, ratio=128, k_per_block):
     @dt.jit
     def hca_norm_rope_scatter(
         kv_compressed: dt.Tensor[dt.f32],
-        kv_compressed_stride: dt.Int32,
+        stride: dt.Int32,
         plan: dt.Tensor[dt.i32],
         rms_weight: dt.Tensor,
         cos: tables,
         sin: tables,
         kv_cache: dt.Tensor[dt.bf16],
-        kv_cache_block_stride: dt.Int32,
-        kv_cache_token_stride: dt.Int32,
+        block_stride: dt.Int32,
+        token_stride: dt.Int32,
         block_table: dt.Tensor[dt.i32],
-        block_table_seq_stride: dt.Int32,
+        seq_stride: dt.Int32,
         plan_capacity: dt.Int32,
         stream: dt.Stream = None,
     ):
@@ -70,16 +70,16 @@ def make_hca_norm_rope_scatter(*, D=512, RD=64, ratio=128, k_per_block):
         threads = min(512, dt.cdiv(D, dt.warp_size) * dt.warp_size) if dt.on_gpu() else dt.warp_size
         scatter_kernel(
             kv_compressed,
-            kv_compressed_stride,
+            stride,
             plan,
             rms_weight,
             cos if RD else None,
             sin if RD else None,
             kv_cache,
-            kv_cache_block_stride,
-            kv_cache_token_stride,
+            block_stride,
+            token_stride,
             block_table,
-            block_table_seq_stride,
+            seq_stride,
         ).launch(grid=plan_capacity, block=threads, stream=stream)
 
     return hca_norm_rope_scatter
