@@ -10,11 +10,11 @@ from darter.capture.static import static
 from darter.capture.structure import TEXT
 from darter.dtypes import Bool
 from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
-from darter.frontend import access, attributes, calls
+from darter.frontend import access, attributes, calls, comprehensions
 from darter.frontend.branches import branch
 from darter.frontend.diagnostics import nearest
 from darter.frontend.frame import Frame
-from darter.frontend.names import bind, resolve
+from darter.frontend.names import resolve
 from darter.frontend.operators import BINARY, COMPARE, binary, compare, negate, truth, unary
 from darter.frontend.promotion import is_number, strong
 from darter.frontend.static_operators import run_native, settled
@@ -317,57 +317,6 @@ def _named(t: Tracer, node: ast.NamedExpr) -> Any:
 # -- comprehensions ---------------------------------------------------------------------------------------------------
 
 
-def _comprehension(t: Tracer, node: ast.ListComp | ast.GeneratorExp) -> Any:
-    items: list[Any] = []
-    _generate(t, node, lambda: items.append(evaluate(t, node.elt)))
-    return t.new_list(items)
-
-
-def _dict_comprehension(t: Tracer, node: ast.DictComp) -> Any:
-    result = KernelDict()
-    result.serial = t.next_serial()
-
-    def add() -> None:
-        result[key_of(t, evaluate(t, node.key))] = evaluate(t, node.value)
-
-    _generate(t, node, add)
-    return result
-
-
-def _generate(t: Tracer, node: Any, add: Callable[[], None]) -> None:
-    """Run a comprehension's loops in a scope of its own."""
-    outer = t.frame
-    names = frozenset(name.id for g in node.generators for name in ast.walk(g.target) if isinstance(name, ast.Name))
-    frame = Frame(outer.function, outer.source, node, outer.index, names, outer, outer.caller)
-    first = evaluate(t, node.generators[0].iter)
-    t.frame = frame
-    try:
-        _generators(t, node, 0, first, add)
-    finally:
-        t.frame = outer
-
-
-def _generators(t: Tracer, node: Any, depth: int, iterable: Any, add: Callable[[], None]) -> None:
-    generator = node.generators[depth]
-    t.at = generator.iter
-    for item in iterate(t, iterable):
-        bind(t, generator.target, item)
-        if not all(_static_condition(t, condition) for condition in generator.ifs):
-            continue
-        if depth + 1 < len(node.generators):
-            _generators(t, node, depth + 1, evaluate(t, node.generators[depth + 1].iter), add)
-        else:
-            add()
-
-
-def _static_condition(t: Tracer, node: ast.expr) -> bool:
-    known = truth(t, evaluate(t, node))
-    if isinstance(known, Value):
-        t.at = node
-        t.fail(KernelTypeError, "a condition in a comprehension must be static", found="a run-time value")
-    return known
-
-
 def _starred(t: Tracer, node: ast.Starred) -> Any:
     t.fail(UnsupportedSyntaxError, "a starred expression cannot stand here")
 
@@ -392,8 +341,8 @@ _EVALUATORS: dict[type, Evaluator] = {
     ast.Lambda: _lambda,
     ast.JoinedStr: _formatted,
     ast.NamedExpr: _named,
-    ast.ListComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _dict_comprehension,
+    ast.ListComp: comprehensions.sequence,
+    ast.GeneratorExp: comprehensions.sequence,
+    ast.DictComp: comprehensions.dictionary,
     ast.Starred: _starred,
 }

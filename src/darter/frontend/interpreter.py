@@ -9,10 +9,11 @@ from typing import Any
 
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend import access, calls
-from darter.frontend.branches import Dead, branch, guarded, pending_flags
+from darter.frontend.branches import branch, guarded, pending_flags
 from darter.frontend.expressions import apply_binary, evaluate
 from darter.frontend.frame import RESULT, RETURNED
 from darter.frontend.loops import range_loop, while_loop
+from darter.frontend.merging import Dead
 from darter.frontend.names import bind, unpacked
 from darter.frontend.operators import BINARY, truth
 from darter.frontend.raising import assert_statement, raise_statement

@@ -13,8 +13,9 @@ from typing import Any
 
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
-from darter.frontend.branches import Dead, branch
+from darter.frontend.branches import branch
 from darter.frontend.frame import RESULT, RETURNED, LoopFlags, assigned_names, exits, mutated_names
+from darter.frontend.merging import Dead
 from darter.frontend.operators import negate, truth
 from darter.frontend.promotion import as_value, common_type, divisor_of
 from darter.frontend.structure import (

@@ -8,7 +8,8 @@ from typing import Any
 
 from darter import errors
 from darter.errors import KernelTypeError, KernelValueError, StaticEvaluationError, UnsupportedSyntaxError
-from darter.frontend.branches import Dead, branch
+from darter.frontend.branches import branch
+from darter.frontend.merging import Dead
 from darter.frontend.operators import truth
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import FormattedText, is_runtime, kind_of

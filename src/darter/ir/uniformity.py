@@ -19,7 +19,6 @@ from dataclasses import replace
 from darter.ir import nodes as n
 from darter.ir.facts import (
     Facts,
-    LaneAlgebra,
     Level,
     as_level,
     join,
@@ -30,6 +29,7 @@ from darter.ir.facts import (
     uniform,
     varying,
 )
+from darter.ir.lane_algebra import LaneAlgebra
 from darter.ir.operands import operands_of, results_of
 
 
