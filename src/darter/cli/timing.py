@@ -52,7 +52,10 @@ def measure(candidates: Sequence[Candidate], *, batches: int = 200, batch_calls:
     for timer, repeats, _ in timers.values():
         timer.timeit(repeats)
     found: dict[str, list[float]] = {name: [] for name in timers}
+    order = list(timers.items())
     for _ in range(batches):
-        for name, (timer, repeats, calls) in timers.items():
+        # Back and forth, so that none has the same neighbour before it each time.
+        order.reverse()
+        for name, (timer, repeats, calls) in order:
             found[name].append(timer.timeit(repeats) / (repeats * calls) * 1e9)
     return {name: Times(tuple(values)) for name, values in found.items()}
