@@ -193,6 +193,11 @@ PyObject* intern_object(PyObject* self, PyObject* object) {
   return PyLong_FromUnsignedLongLong(launcher_of(self)->interned.number(object));
 }
 
+PyObject* release_functions(PyObject* self, PyObject* /*unused*/) {
+  launcher_of(self)->interned.release_functions();
+  Py_RETURN_NONE;
+}
+
 // A list of (words, [states]); a key holds more than one state after drift.
 PyObject* all_states(PyObject* self, PyObject* /*unused*/) {
   Ref list(PyList_New(0));
@@ -267,6 +272,7 @@ PyMethodDef methods[] = {
     {"_time_parts", method(time_parts), kFast, "Return nanoseconds of each step of a warm call; for benchmarks."},
     {"_compile", compiled, METH_VARARGS, "_compile(cold, args, kwargs): return a CompiledFunction."},
     {"_intern", intern_object, METH_O, "Return the small number of an object in this function's keys."},
+    {"_release_functions", release_functions, METH_NOARGS, "Let go of functions in keys that nobody else holds."},
     {"_states", all_states, METH_NOARGS, "Return a list of (key words, call states)."},
     {"_clear", clear_states, METH_NOARGS, "Forget the call states."},
     {nullptr, nullptr, 0, nullptr},

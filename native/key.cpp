@@ -1,5 +1,8 @@
 #include "key.hpp"
 
+#include <iterator>
+#include <vector>
+
 #include "scalar_types.hpp"
 
 namespace darter {
@@ -176,11 +179,22 @@ uint64_t Interned::number(PyObject* object) {
   if (found != numbers_.end()) {
     last_number_ = found->second;
   } else {
-    last_number_ = numbers_.size() + 1;
+    last_number_ = ++count_;
     numbers_.emplace(Py_NewRef(object), last_number_);
   }
   last_ = object;
   return last_number_;
+}
+
+void Interned::release_functions() {
+  last_ = nullptr;
+  std::vector<PyObject*> released;
+  for (auto entry = numbers_.begin(); entry != numbers_.end();) {
+    const bool unused = PyFunction_Check(entry->first) && Py_REFCNT(entry->first) == 1;
+    if (unused) released.push_back(entry->first);
+    entry = unused ? numbers_.erase(entry) : std::next(entry);
+  }
+  for (PyObject* function : released) Py_DECREF(function);
 }
 
 int Interned::traverse(visitproc visit, void* arg) const {

@@ -48,11 +48,16 @@ class Interned {
   ~Interned() { clear(); }
 
   uint64_t number(PyObject* object);
+
+  // Lets go of the functions that nobody else holds, which no call can bring again. Their numbers are not given anew.
+  void release_functions();
+
   int traverse(visitproc visit, void* arg) const;
   void clear();
 
  private:
   std::unordered_map<PyObject*, uint64_t> numbers_;
+  uint64_t count_ = 0;
   PyObject* last_ = nullptr;  // borrowed from numbers_
   uint64_t last_number_ = 0;
 };

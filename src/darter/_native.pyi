@@ -213,6 +213,9 @@ class JitFunction:
     def _intern(self, value: object, /) -> int:
         """Return the small number that stands for an object in this function's keys; the object is held."""
 
+    def _release_functions(self) -> None:
+        """Let go of the functions in keys that nobody else holds; their numbers are not given anew."""
+
     def _states(self) -> list[tuple[tuple[int, ...], list[CallState]]]:
         """Return the key words and the call states of every entry, newest state first."""
 

@@ -7,7 +7,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from darter import _native
 from darter.artifacts.artifact import Artifact
@@ -77,11 +77,13 @@ class _Pipeline:
         """Return the primary key in hexadecimal."""
         return _key(request, _resolved(request)).digest
 
-    def on_disk(self, request: BuildRequest) -> bool:
-        """Return whether :meth:`build` would be spared the front end."""
+    def found(self, request: BuildRequest) -> Literal["memory", "disk"] | None:
+        """Return where :meth:`build` would find the request built; loads, compiles and counts nothing."""
         key = _key(request, _resolved(request))
         accept = _acceptance(request)
-        return self._builds.find(key.data, accept) is not None or local_store().lookup(key, accept) is not None
+        if self._builds.find(key.data, accept) is not None:
+            return "memory"
+        return None if local_store().lookup(key, accept) is None else "disk"
 
     def forget(self, function: types.FunctionType) -> None:
         """Drop what this process keeps of the function's builds; entries on disk stay."""

@@ -38,6 +38,10 @@ from darter.signature.words import constexpr_words, key_words
 VARIANT_LIMIT = 64
 """Variants of one launcher above which it warns, once."""
 
+FUNCTION_LIMIT = 256
+"""Variants for compile-time functions that are kept: a program that makes such a function at each call makes no end of
+them.  Those dropped are found again by their content."""
+
 
 class Launcher:
     """One decorated launcher: its plan, its variants, its counts.
@@ -113,6 +117,7 @@ class Launcher:
         with self._lock:
             held = self._variants.holding(words)
             if held is not None:
+                self._counts.shared_hits += 1
                 return held.state
             drifted = self._variants.drifted(words)
             if drifted is not None and self._on_drift() == "raise":
@@ -162,7 +167,10 @@ class Launcher:
         drifted = self._variants.drifted(words)
         if drifted is not None and self._on_drift() == "raise":
             return explain.report("drift", explain.drift_lines(drifted.guards))
-        outcome = "disk hit" if self._builder.on_disk(self._request(description)) else "compile"
+        if parameters_of(self.function, self._is_method) != self._planned_for:
+            return explain.report("drift", (explain.parameters_message(self.plan().name),))
+        found = self._builder.found(self._request(description))
+        outcome = "compile" if found is None else f"{found} hit"
         lines = explain.nearest(self._variants, description.descriptors)
         return explain.report(outcome, (*lines, explain.NOT_LOADED) if resources else lines)
 
@@ -195,6 +203,8 @@ class Launcher:
         with self._lock:
             self._variants.clear()
             self._builder.forget(self.function)
+            # Last: a call in another thread may have put a state back meanwhile.
+            self._dispatcher._clear()
 
     def accept_drift(self) -> None:
         """Let the next call build under the captured values of now."""
@@ -229,7 +239,12 @@ class Launcher:
         with self._lock:
             held = self._variants.holding(words)
             if held is not None:
+                self._counts.shared_hits += 1
                 return held.state
+            if self._variants.function_count >= FUNCTION_LIMIT:
+                self._variants.drop_functions()
+                self._dispatcher._clear()
+                self._dispatcher._release_functions()
             self._variants.add(Variant(words, description.descriptors, built.state, built.guards))
             self._count(built.origin)
             if is_logged and built.origin == "compile":

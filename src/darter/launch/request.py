@@ -54,8 +54,8 @@ class Builder(Protocol):
     def key(self, request: BuildRequest) -> str:
         """Return the primary key in hexadecimal."""
 
-    def on_disk(self, request: BuildRequest) -> bool:
-        """Return whether :meth:`build` would be spared the front end; loads, compiles and counts nothing."""
+    def found(self, request: BuildRequest) -> Literal["memory", "disk"] | None:
+        """Return where :meth:`build` would find the request built; loads, compiles and counts nothing."""
 
     def forget(self, function: FunctionType) -> None:
         """Drop what this process keeps of the function's builds; entries on disk stay."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from darter._native import CallState, Guards
+from darter.capture.argument_roots import argument_roots
 from darter.signature.descriptor import Descriptor
 
 
@@ -22,10 +24,11 @@ class Variant:
 class Variants:
     """Variants by key words; several under one key when they were built under different captured values."""
 
-    __slots__ = ("_chains",)
+    __slots__ = ("_chains", "_function_count")
 
     def __init__(self) -> None:
         self._chains: dict[tuple[int, ...], list[Variant]] = {}
+        self._function_count = 0
 
     def __len__(self) -> int:
         return sum(len(chain) for chain in self._chains.values())
@@ -49,9 +52,21 @@ class Variants:
                 return variant
         return None
 
+    @property
+    def function_count(self) -> int:
+        """How many variants are for compile-time functions."""
+        return self._function_count
+
+    def drop_functions(self) -> None:
+        """Forget the variants that are for compile-time functions."""
+        kept = {words: [v for v in chain if not _has_function(v)] for words, chain in self._chains.items()}
+        self._chains = {words: chain for words, chain in kept.items() if chain}
+        self._function_count = 0
+
     def add(self, variant: Variant) -> None:
         """Put a new variant first."""
         self._chains.setdefault(variant.words, []).insert(0, variant)
+        self._function_count += _has_function(variant)
 
     def drop_drifted(self) -> None:
         """Forget the variants whose captured values have changed."""
@@ -61,3 +76,8 @@ class Variants:
     def clear(self) -> None:
         """Forget every variant."""
         self._chains.clear()
+        self._function_count = 0
+
+
+def _has_function(variant: Variant) -> bool:
+    return any(isinstance(root, types.FunctionType) for root in argument_roots(variant.descriptors).values())
