@@ -39,6 +39,25 @@ def test_one_changed_byte_in_a_generating_source_changes_it(tmp_path: Path) -> N
     assert _digest_of_copy(copy) != toolchain.toolchain_digest()
 
 
+def test_one_changed_byte_in_the_native_module_changes_it(tmp_path: Path) -> None:
+    copy = _copy_of_package(tmp_path / "edited")
+    (library,) = [
+        path for path in (copy / "darter").glob("_native*.so") if sys.implementation.cache_tag[-3:] in path.name
+    ]
+    with library.open("ab") as stream:
+        stream.write(b"\0")
+    assert _digest_of_copy(copy) != toolchain.toolchain_digest()
+
+
+def test_another_llvmlite_changes_it(tmp_path: Path) -> None:
+    copy = _copy_of_package(tmp_path / "edited")
+    version = copy / "llvmlite" / "_version.py"
+    version.parent.mkdir()
+    (copy / "llvmlite" / "__init__.py").write_text("")
+    version.write_text("__version__ = '0.99'\n")
+    assert _digest_of_copy(copy) != toolchain.toolchain_digest()
+
+
 def test_a_source_that_generates_nothing_does_not_change_it(tmp_path: Path) -> None:
     copy = _copy_of_package(tmp_path / "edited")
     with (copy / "darter" / "artifacts" / "store.py").open("a") as stream:
