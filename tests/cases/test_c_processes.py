@@ -1,4 +1,4 @@
-"""C04, C06, C07, C14: one program has one primary key and one manifest, whatever process runs it, wherever it stands."""
+"""C04, C06, C07, C14: one program has one primary key and one manifest, whatever process runs it and wherever."""
 
 from __future__ import annotations
 

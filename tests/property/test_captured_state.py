@@ -18,7 +18,8 @@ from darter.capture.record import CaptureRecord
 from darter.capture.resolve import resolve
 from tests.property.captured_program import ENVIRONMENT_NAME, Compiled, load, observe, toy_compile
 
-STEPS = int(os.environ.get("DARTER_FUZZ", "0")) or 500
+IS_FUZZ = os.environ.get("DARTER_HYPOTHESIS_PROFILE") == "fuzz"
+STEPS = int(os.environ.get("DARTER_FUZZ", "0")) or (10_000 if IS_FUZZ else 500)
 STEPS_PER_RUN = 50
 MAX_STATES = 3
 
