@@ -1,4 +1,4 @@
-"""Group A, on every way to call: compiled functions, views, methods, launchers in launchers, and every level cleared."""
+"""Group A on every way to call: compiled functions, views, methods, launchers in launchers; every level cleared."""
 
 from __future__ import annotations
 
