@@ -15,6 +15,7 @@ constexpr int kStaticSharedLimit = 48 * 1024;
 // A launch that took longer waited for room in the stream's queue; the next ones then let other Python threads run
 // meanwhile. In ticks of the processor's counter, which are 0.3 to 1 ns on x86-64 and 1 ns elsewhere.
 constexpr int64_t kBlockedTicks = 60'000;
+constexpr unsigned kTimedEvery = 8;
 
 struct CudaKernel {
   KernelHandle base;  // base.code is the CudaModule
@@ -27,6 +28,7 @@ struct CudaKernel {
   const char* symbol;            // the text of `symbol_text`
   PyObject* symbol_text;         // strong
   unsigned loads;                // of the module, when `function` was found in it
+  unsigned launches;             // counted round, to time one in kTimedEvery
   bool queue_is_full;
 };
 
@@ -135,7 +137,7 @@ Result launch_plain(CudaKernel* self, void** params, const int64_t grid[3], int6
                            static_cast<unsigned>(shared_bytes), static_cast<Stream>(stream), params, nullptr);
 }
 
-Result launch_with_attributes(CudaKernel* self, void** params, const int64_t grid[3], int64_t shared_bytes,
+[[gnu::cold]] Result launch_with_attributes(CudaKernel* self, void** params, const int64_t grid[3], int64_t shared_bytes,
                               void* stream, const LaunchAttributes& wanted) {
   LaunchAttribute attributes[3];
   std::memset(attributes, 0, sizeof attributes);
@@ -165,15 +167,23 @@ Result launch_with_attributes(CudaKernel* self, void** params, const int64_t gri
   return self->api->launch_ex(&config, self->function, params, nullptr);
 }
 
+Result submit(CudaKernel* self, void** params, const int64_t grid[3], int64_t shared_bytes, void* stream,
+              const LaunchAttributes* attributes) {
+  return __builtin_expect(attributes == nullptr, 1)
+             ? launch_plain(self, params, grid, shared_bytes, stream)
+             : launch_with_attributes(self, params, grid, shared_bytes, stream, *attributes);
+}
+
 // The launch itself; with the GIL released while the stream's queue was last seen full, since the driver then waits for
 // the GPU.
 Result launch_now(CudaKernel* self, void** params, const int64_t grid[3], int64_t shared_bytes, void* stream,
                   const LaunchAttributes* attributes) {
+  if (__builtin_expect(++self->launches % kTimedEvery != 0 && !self->queue_is_full, 1)) {
+    return submit(self, params, grid, shared_bytes, stream, attributes);
+  }
   PyThreadState* thread = self->queue_is_full ? PyEval_SaveThread() : nullptr;
   const int64_t start = now_ticks();
-  const Result status = attributes == nullptr
-                            ? launch_plain(self, params, grid, shared_bytes, stream)
-                            : launch_with_attributes(self, params, grid, shared_bytes, stream, *attributes);
+  const Result status = submit(self, params, grid, shared_bytes, stream, attributes);
   const bool blocked = now_ticks() - start > kBlockedTicks;
   if (thread != nullptr) PyEval_RestoreThread(thread);
   self->queue_is_full = blocked;
@@ -191,6 +201,14 @@ Result launch_now(CudaKernel* self, void** params, const int64_t grid[3], int64_
   return launch_now(self, extended, grid, shared_bytes, stream, attributes);
 }
 
+int launched(CudaKernel* self, void** params, const int64_t grid[3], int64_t shared_bytes, void* stream,
+             const LaunchAttributes* attributes) {
+  const Result status = __builtin_expect(self->base.message_count != 0, 0)
+                            ? launch_with_messages(self, params, grid, shared_bytes, stream, attributes)
+                            : launch_now(self, params, grid, shared_bytes, stream, attributes);
+  return __builtin_expect(status == kSuccess, 1) ? 0 : raise_launch(self, status, grid, shared_bytes, stream);
+}
+
 int launch(KernelHandle* handle, void** params, const int64_t grid[3], int64_t shared_bytes, void* stream,
            const LaunchAttributes* attributes) {
   CudaKernel* self = reinterpret_cast<CudaKernel*>(handle);
@@ -199,18 +217,18 @@ int launch(KernelHandle* handle, void** params, const int64_t grid[3], int64_t s
   if (check_stream(self, stream) < 0) return -1;
   if (__builtin_expect(shared_bytes > self->dynamic_shared_bytes, 0) && allow_dynamic_shared(self, shared_bytes) < 0)
     return -1;
-  Result status = kSuccess;
+  // Only a default stream needs the context to be current; the others know theirs.
+  Context previous = self->context->context;
   if (is_default_stream(stream)) {
-    CurrentContext current(self->api, self->context->context);
-    if (current.status() != kSuccess) return raise_status(current.status(), "cuCtxPushCurrent", "");
-    status = self->base.message_count != 0 ? launch_with_messages(self, params, grid, shared_bytes, stream, attributes)
-                                           : launch_now(self, params, grid, shared_bytes, stream, attributes);
-  } else {
-    status = self->base.message_count != 0 ? launch_with_messages(self, params, grid, shared_bytes, stream, attributes)
-                                           : launch_now(self, params, grid, shared_bytes, stream, attributes);
+    const Result found = self->api->context_current(&previous);
+    if (__builtin_expect(found != kSuccess, 0)) return raise_status(found, "cuCtxGetCurrent", "");
+    if (__builtin_expect(previous != self->context->context, 0)) {
+      CurrentContext current(self->api, self->context->context);
+      if (current.status() != kSuccess) return raise_status(current.status(), "cuCtxPushCurrent", "");
+      return launched(self, params, grid, shared_bytes, stream, attributes);
+    }
   }
-  if (__builtin_expect(status != kSuccess, 0)) return raise_launch(self, status, grid, shared_bytes, stream);
-  return 0;
+  return launched(self, params, grid, shared_bytes, stream, attributes);
 }
 
 void kernel_dealloc(PyObject* object) {

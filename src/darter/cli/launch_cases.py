@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from darter.cli import noop_launchers
+from darter.cli import given_launchers, noop_launchers
 from darter.cli.report_json import installed_version
 from darter.cli.timing import Candidate
 
@@ -52,7 +52,7 @@ def launch_cases(
     """Yield the cases ``launch/<framework>/<size>/<style>/<mix>``, with torch's tensors on ``device``."""
     make = _tensor_maker(framework, device)
     for size in sizes:
-        launcher = getattr(noop_launchers, SIZES[size])
+        launcher = getattr(noop_launchers if device == "cpu" else given_launchers, SIZES[size])
         twin = getattr(noop_launchers, f"{SIZES[size]}_python")
         rival = _njit(twin) if with_numba and framework == "numpy" and installed_version("numba") else None
         for style in STYLES:
