@@ -104,10 +104,11 @@ int64_t now_ticks() {
 }
 
 [[gnu::cold]] int raise_foreign_stream(CudaKernel* self, void* stream) {
+  // %p and not %llx, which PyUnicode_FromFormat knows from 3.12 on.
   raise_error("ArgumentValueError",
-              "the stream 0x%llx belongs to another device than the arguments, which are on device %d; launch on a "
-              "stream of that device",
-              static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(stream)), self->context->ordinal);
+              "the stream %p belongs to another device than the arguments, which are on device %d; launch on a stream of "
+              "that device",
+              stream, self->context->ordinal);
   return -1;
 }
 

@@ -1,0 +1,284 @@
+"""What the native module asks of the CUDA driver, call by call, and how it reports what the driver answers."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def test_a_default_stream_gets_the_context_and_the_thread_keeps_its_own(run_on_stub):
+    printed = run_on_stub("""
+        first, second = context(0), context(1)
+        run = state(kernel(second.load(b"cubin", 1))).run
+        forget()
+        run((0, 5, 6, 7, 0))
+        print(*calls(), sep="\\n")
+    """)
+    assert printed.splitlines() == [
+        "cuCtxGetCurrent",
+        "cuCtxGetCurrent",
+        "cuCtxPushCurrent 1",
+        "cuLaunchKernel grid=5,6,7 block=64,2,1 shared=0 stream=(nil) current=1",
+        "cuCtxPopCurrent 1",
+    ]
+
+
+def test_an_explicit_stream_needs_no_current_context(run_on_stub):
+    printed = run_on_stub("""
+        run = state(kernel(context(0).load(b"cubin", 1))).run
+        forget()
+        run((0, 1, 1, 1, 0), 0xA1)
+        print(*calls(), sep="\\n")
+    """)
+    assert printed.splitlines() == [
+        "cuStreamGetCtx",
+        "cuLaunchKernel grid=1,1,1 block=64,2,1 shared=0 stream=0xa1 current=-1",
+    ]
+
+
+def test_a_stream_of_another_device_is_refused(run_on_stub):
+    printed = run_on_stub("""
+        run = state(kernel(context(0).load(b"cubin", 1))).run
+        print(failure(run, (0, 1, 1, 1, 0), 0xB1), calls("cuLaunchKernel"))
+    """)
+    assert "ArgumentValueError" in printed
+    assert "the stream 0xb1 belongs to another device" in printed
+    assert printed.endswith("[]\n")
+
+
+def test_every_context_call_is_paired(run_on_stub):
+    printed = run_on_stub("""
+        device = context(1)
+        module = device.load(b"cubin", 1)
+        handle = kernel(module)
+        handle.resources()
+        device.link("ptx", 0), device.synchronize(), device.is_capturing(0), module.unload()
+        print(len(calls("cuCtxPushCurrent")), len(calls("cuCtxPopCurrent")))
+    """)
+    pushed, popped = map(int, printed.split())
+    assert pushed == popped >= 6
+
+
+def test_loading_is_allowed_while_another_stream_is_captured(run_on_stub):
+    printed = run_on_stub("""
+        kernel(context().load(b"cubin", 1))
+        print(calls("cuModuleLoadDataEx", "cuFuncLoad"))
+    """)
+    assert printed == "['cuModuleLoadDataEx relaxed', 'cuFuncLoad']\n"
+
+
+def test_a_captured_module_is_never_unloaded(run_on_stub):
+    printed = run_on_stub(
+        """
+        module = context().load(b"cubin", 1)
+        run = state(kernel(module)).run
+        run((0, 1, 1, 1, 0), 0xA1)
+        print(module.captured, module.unload(), module.loaded, calls("cuModuleUnload"))
+        """,
+        STUB_CAPTURING="1",
+    )
+    assert printed == "True False True []\n"
+
+
+def test_an_unloaded_module_is_loaded_again_by_its_next_launch(run_on_stub):
+    printed = run_on_stub("""
+        module = context().load(b"cubin", 1)
+        run = state(kernel(module)).run
+        run((0, 1, 1, 1, 0))
+        print(module.captured, module.unload(), module.loaded)
+        run((0, 1, 1, 1, 0))
+        print(module.loaded, len(calls("cuModuleLoadDataEx")), len(calls("cuLaunchKernel")))
+        print(calls("cuCtxSynchronize", "cuModuleUnload"))
+    """)
+    assert printed.splitlines() == ["False True False", "True 2 2", "['cuCtxSynchronize', 'cuModuleUnload']"]
+
+
+def test_dynamic_shared_memory_is_asked_for_once_and_its_limit_is_quoted(run_on_stub):
+    printed = run_on_stub("""
+        run = state(kernel(context().load(b"cubin", 1))).run
+        for size in (48 * 1024, 100_000, 100_000, 90_000):
+            run((0, 1, 1, 1, size))
+        print(calls("cuFuncSetAttribute"))
+        print(failure(run, (0, 1, 1, 1, 232_000)))
+    """)
+    first, second = printed.splitlines()
+    assert first == "['cuFuncSetAttribute 8=100000']"
+    assert second.startswith("GridError")
+    assert all(part in second for part in ("'scale'", "232000 bytes", "1024 bytes of static", "232448 bytes"))
+
+
+@pytest.mark.parametrize(
+    ("options", "attributes"),
+    [
+        ("cluster=(2, 2, 1)", " 4:2,2,1"),
+        ("cooperative=True", " 2:1,0,0"),
+        ("programmatic_dependent=True", " 6:1,0,0"),
+        ("cluster=(2, 1, 1), cooperative=True, programmatic_dependent=True", " 4:2,1,1 2:1,0,0 6:1,0,0"),
+    ],
+)
+def test_launch_options_become_attributes(run_on_stub, options, attributes):
+    printed = run_on_stub(f"""
+        run = state(kernel(context().load(b"cubin", 1)), LaunchOptions({options})).run
+        run((0, 4, 1, 1, 0))
+        print(calls("cuLaunchKernel"), calls("cuLaunchKernelEx")[0].partition("current=0")[2], sep="|")
+    """)
+    assert printed == f"[]|{attributes}\n"
+
+
+def test_a_failed_launch_is_raised_with_all_that_it_asked_for(run_on_stub):
+    printed = run_on_stub(
+        """
+        run = state(kernel(context().load(b"cubin", 1))).run
+        print(failure(run, (0, 5, 6, 7, 128), 0xA1))
+        """,
+        STUB_FAIL="cuLaunchKernel:701",
+    )
+    for part in (
+        "DriverError: cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)",
+        "kernel 'scale'",
+        "grid (5, 6, 7)",
+        "block (64, 2, 1) of at most 512 threads (40 registers a thread)",
+        "128 bytes of dynamic shared memory",
+        "stream 0xa1",
+        "device 0",
+    ):
+        assert part in printed
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "cuInit",
+        "cuDevicePrimaryCtxRetain",
+        "cuModuleLoadDataEx",
+        "cuModuleGetFunction",
+        "cuFuncLoad",
+        "cuFuncSetAttribute",
+        "cuStreamGetCtx",
+        "cuLaunchKernel",
+        "cuCtxGetCurrent",
+        "cuCtxPushCurrent",
+        "cuCtxSynchronize",
+        "cuModuleUnload",
+        "cuLinkCreate",
+        "cuLinkAddData",
+        "cuLinkComplete",
+    ],
+)
+def test_every_status_is_raised_by_name(run_on_stub, call):
+    printed = run_on_stub(
+        """
+        def everything():
+            device = context()
+            device.link("ptx", 0)
+            module = device.load(b"cubin", 1)
+            run = state(kernel(module)).run
+            run((0, 1, 1, 1, 100_000))
+            run((0, 1, 1, 1, 0), 0xA1)
+            device.synchronize()
+            module.unload()
+        print(failure(everything))
+        """,
+        STUB_FAIL=f"{call}:700",
+    )
+    assert printed.startswith("DriverError: cu")
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS (700)" in printed
+
+
+def test_the_assemblers_own_words_are_in_the_error(run_on_stub):
+    printed = run_on_stub('print(failure(context().link, "garbage!", 0))', STUB_FAIL="cuLinkAddData:218")
+    assert "CUDA_ERROR_INVALID_PTX (218): line 3: unknown instruction in garbage!" in printed
+
+
+def test_a_forked_child_is_told_what_happened_and_the_way_out(run_on_stub):
+    printed = run_on_stub(
+        """
+        run = state(kernel(context().load(b"cubin", 1))).run
+        child = os.fork()
+        if child == 0:
+            print(failure(run, (0, 1, 1, 1, 0)), flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        """,
+        STUB_FORKED="1",
+    )
+    assert "CUDA_ERROR_NOT_INITIALIZED (3)" in printed
+    assert "forked after CUDA was used" in printed
+    assert "'spawn'" in printed
+
+
+def test_without_a_driver_the_error_says_so(run_on_stub):
+    printed = run_on_stub('print(failure(_native.CudaContext, 0, on_assert, "/nowhere/libcuda.so"))')
+    assert printed.startswith("DriverError: no CUDA driver: /nowhere/libcuda.so cannot be opened")
+
+
+@pytest.mark.parametrize("when", ["run((0, 1, 1, 1, 0))", "device.synchronize()"])
+def test_a_recorded_assertion_is_raised_once_by_whatever_comes_next(run_on_stub, when):
+    printed = run_on_stub(f"""
+        import ctypes, struct
+        device = context()
+        run = state(kernel(device.load(b"cubin", 9), messages=2)).run
+        ctypes.CDLL(DRIVER).stub_asserts.restype = ctypes.c_void_p
+        buffer = ctypes.CDLL(DRIVER)
+        buffer.stub_asserts.restype = ctypes.c_void_p
+        record = struct.pack("<IIQQQ8Q", 1, 1, 9 << 32, 3, 40, 11, 12, 0, 0, 0, 0, 0, 0)
+        ctypes.memmove(buffer.stub_asserts(), struct.pack("<I60x", 5) + record, 64 + len(record))
+        print(failure(lambda: {when}))
+        print(reports)
+        {when}
+    """)
+    first, second = printed.splitlines()
+    assert first == "AssertionError: recorded"
+    assert second == f"[({9 << 32}, 1, 3, 40, (11, 12, 0, 0, 0, 0, 0, 0), 5)]"
+
+
+def test_other_threads_run_while_a_full_queue_makes_launches_wait(run_on_stub):
+    printed = run_on_stub(
+        """
+        run = state(kernel(context().load(b"cubin", 1))).run
+        turns = [0]
+        stop = threading.Event()
+        def spin():
+            while not stop.is_set():
+                turns[0] += 1
+        thread = threading.Thread(target=spin)
+        thread.start()
+        # A waiting thread asks for the GIL after this long; nobody does before the test is over.
+        sys.setswitchinterval(30)
+        for _ in range(9):  # one launch in eight is timed
+            run((0, 1, 1, 1, 0))
+        before = turns[0]
+        for _ in range(5):
+            run((0, 1, 1, 1, 0))
+        print(turns[0] > before)
+        stop.set()
+        """,
+        STUB_SLOW_US="20000",
+    )
+    assert printed == "True\n"
+
+
+def test_an_address_tells_its_device(run_on_stub):
+    printed = run_on_stub("""
+        print(_native.cuda_pointer_device(4096, DRIVER), _native.cuda_pointer_device(1 << 60 | 4096, DRIVER))
+        print(failure(_native.cuda_pointer_device, 7, DRIVER))
+    """)
+    assert printed.splitlines()[0] == "0 1"
+    assert "0x7 is no address of device memory" in printed
+
+
+def test_resources_of_a_kernel(run_on_stub):
+    printed = run_on_stub("print(kernel(context().load(b'cubin', 1)).resources())")
+    assert "'registers': 40" in printed
+    assert "'blocks_per_multiprocessor': 4" in printed
+
+
+def test_a_state_whose_launch_does_not_fit_its_kernel_is_refused(run_on_stub):
+    printed = run_on_stub("""
+        module = context().load(b"cubin", 1)
+        print(failure(state, module.kernel("symbol_0", "scale", 0, 2, 0, (64, 2, 1))))
+        print(failure(state, kernel(module, block=(32, 1, 1))))
+        print(failure(kernel, module, 0, (64, 2)))
+    """)
+    assert "takes 2 parameters and is given 1" in printed
+    assert "another block than its launch" in printed
+    assert "TypeError" in printed
