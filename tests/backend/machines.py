@@ -53,8 +53,10 @@ class CudaMachine:
         elements = [1 if extent < 2 else stride // array.itemsize for extent, stride in axes]
         reach = sum((extent - 1) * step for extent, step in zip(array.shape, elements, strict=True))
         span = 1 + reach if array.size else 0
-        flat = np.lib.stride_tricks.as_strided(array, (span,), (array.itemsize,))
-        bits = torch.from_numpy(flat.view(f"i{array.itemsize}").copy()).to(self.device)
+        # As integers: NumPy's array interface has no name for float8.
+        words = array.view(f"i{array.itemsize}")
+        flat = np.lib.stride_tricks.as_strided(words, (span,), (array.itemsize,))
+        bits = torch.from_numpy(flat.copy()).to(self.device)
         name = _TORCH_NAMES.get(array.dtype, array.dtype.name)
         return bits.view(getattr(torch, name)).as_strided(array.shape, elements)
 

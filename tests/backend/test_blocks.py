@@ -155,3 +155,26 @@ def test_wide_loads_and_stores(machine, dtype, width):
     out = machine.put(np.zeros(x.size, dtype))
     vector_copy(machine.put(x), out, width)
     np.testing.assert_array_equal(machine.take(out), x)
+
+
+@dt.kernel
+def rotate_kernel(x, BLOCK: dt.Constexpr[int]):
+    t = dt.thread_idx.x
+    room = dt.shared(dt.f32, BLOCK * 8)
+    room[t * 8] = x[t]
+    dt.barrier()
+    x[t] = room[(t + 1) % BLOCK * 8]
+
+
+@dt.jit
+def rotate_twice(x, y):
+    rotate_kernel(x, 32).launch(grid=1, block=32)
+    rotate_kernel(y, 512).launch(grid=1, block=512)
+
+
+def test_one_kernel_in_two_shapes_has_shared_memory_for_each(machine):
+    x, y = np.arange(32, dtype=np.float32), np.arange(512, dtype=np.float32)
+    arguments = [machine.put(x.copy()), machine.put(y.copy())]
+    rotate_twice(*arguments)
+    np.testing.assert_array_equal(machine.take(arguments[0]), np.roll(x, -1))
+    np.testing.assert_array_equal(machine.take(arguments[1]), np.roll(y, -1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from darter.artifacts.artifact import KernelEntry
@@ -16,7 +17,7 @@ def llvm_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[Ker
     """Return the LLVM text of ``kernels`` and their entries; a kernel's symbol is its name and its number."""
     module = ModuleText()
     entries = tuple(
-        emit_kernel(module, kernel, f"{kernel.name}_{number}", target) for number, kernel in enumerate(kernels)
+        emit_kernel(module, kernel, f"{_plain(kernel.name)}_{number}", target) for number, kernel in enumerate(kernels)
     )
     return f'target triple = "{TRIPLE}"\n{module.finish()}', entries
 
@@ -25,3 +26,8 @@ def compile_kernels(kernels: Sequence[Kernel], target: Target) -> tuple[str, tup
     """Return the PTX of ``kernels`` for ``target`` (``arch`` is ``sm_90``, ``sm_90a``, …) and their entries."""
     text, entries = llvm_text(kernels, target)
     return emit_ptx(text, target), entries
+
+
+def _plain(name: str) -> str:
+    """Return ``name`` with what no symbol may hold replaced."""
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)[:64]

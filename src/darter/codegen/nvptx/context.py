@@ -28,12 +28,14 @@ def nvptx_type(type: Type) -> str:
 class Context:
     """Everything that emitting a node reads and changes.
 
-    ``constants`` holds the values of integer constants, which make shifts and divisions cheap.
+    ``symbol`` is the kernel's in its module, where several kernels may have one name; ``constants`` holds the values of
+    integer constants, which make shifts and divisions cheap.
     """
 
     module: ModuleText
     text: FunctionText
     kernel: ir.Kernel
+    symbol: str
     target: Target
     emit: Callable[[Context, Sequence[ir.Node]], None]
     held: dict[ir.Value, str] = field(default_factory=dict)

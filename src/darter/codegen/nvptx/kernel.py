@@ -65,7 +65,7 @@ def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Targ
     if asserts:
         parameters += ["ptr %asserts", "i64 %owner"]
     text = FunctionText(module, f"define ptx_kernel void @{symbol}({', '.join(parameters)}) {_attributes(kernel)}")
-    context = Context(module, text, kernel, target, emit_nodes)
+    context = Context(module, text, kernel, symbol, target, emit_nodes)
     for value, name in zip(kernel.parameters, names, strict=True):
         context.define(value, _received(context, value, name))
     emit_nodes(context, kernel.body.nodes)

@@ -121,7 +121,7 @@ def emit_shared(context: Context, node: ir.SharedAlloc) -> None:
             f"kernel {context.kernel.name}: {context.shared_bytes} bytes of static shared memory; CUDA has "
             f"{STATIC_SHARED_LIMIT_BYTES}. Use dt.dynamic_shared and launch with shared=<bytes>"
         )
-    name = f"{context.kernel.name}.shared{offset}"
+    name = f"{context.symbol}.shared{offset}"
     context.module.declare(name, f"@{name} = internal addrspace(3) global [{size} x i8] undef, align {align}")
     context.define(node.result, f"@{name}")
 

@@ -174,7 +174,7 @@ def emit_print(context: Context, node: ir.Print) -> None:
     data = template.encode() + b"\0"
     escaped = "".join(f"\\{byte:02X}" for byte in data)
     context.prints += 1
-    name = f"{context.kernel.name}.print{context.prints}"
+    name = f"{context.symbol}.print{context.prints}"
     context.module.constant(name, f'[{len(data)} x i8] c"{escaped}"')
     buffer = text.preamble(f"alloca [{max(1, len(formats))} x i64], align 8")
     for index, (operand, (_, wide)) in enumerate(zip(node.operands, formats, strict=True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 from darter.codegen import nvptx
 from darter.codegen.nvptx.ptx import externs
-from darter.dtypes import f32, i32
-from darter.ir import nodes as ir
+from darter.dtypes import Float32, f32, i32
+from darter.ir import nodes as ir, nodes as n
 from darter.ir.builder import Builder, pointer_type
 from darter.target import Target
 from tests.property.kernel_generator import generate
@@ -65,3 +66,20 @@ def test_what_is_declared_noalias_and_only_read_goes_by_the_read_only_cache(
     kernel = ir.Kernel("k", (x, out), b.block, (32, 1, 1), 32, ir.KernelOptions(noalias=noalias))
     ptx, _ = nvptx.compile_kernels([kernel], Target("cuda", "sm_90", "", 32))
     assert loads in ptx
+
+
+def test_kernels_of_one_name_have_shared_memory_of_their_own() -> None:
+    kernels = [_with_shared(count) for count in (16, 4096)]
+    ptx, _ = nvptx.compile_kernels(kernels, Target("cuda", "sm_90", "", 32))
+    sizes = re.findall(r"\.shared \.align \d+ \.b8 \S+\[(\d+)\]", ptx)
+    assert sorted(map(int, sizes)) == [64, 16384]
+
+
+def _with_shared(count: int) -> n.Kernel:
+    b, out = Builder(), n.Value(pointer_type(Float32))
+    tid = b.index(n.Index.THREAD_IDX)
+    memory = b.shared(Float32, count)
+    b.store(memory, tid, b.const(Float32, 1.0))
+    b.barrier()
+    b.store(out, tid, b.load(memory, tid))
+    return n.Kernel("same", (out,), b.block, (32, 1, 1), 32)

@@ -235,24 +235,23 @@ def test_other_threads_run_while_a_full_queue_makes_launches_wait(run_on_stub):
     printed = run_on_stub(
         """
         run = state(kernel(context().load(b"cubin", 1))).run
-        turns = [0]
-        stop = threading.Event()
-        def spin():
-            while not stop.is_set():
-                turns[0] += 1
-        thread = threading.Thread(target=spin)
-        thread.start()
-        # A waiting thread asks for the GIL after this long; nobody does before the test is over.
-        sys.setswitchinterval(30)
         for _ in range(9):  # one launch in eight is timed
             run((0, 1, 1, 1, 0))
-        before = turns[0]
-        for _ in range(5):
-            run((0, 1, 1, 1, 0))
-        print(turns[0] > before)
+        turns, stop = [], threading.Event()
+        def count():
+            while not stop.wait(0.001):
+                turns.append(time.perf_counter())
+        thread = threading.Thread(target=count)
+        thread.start()
+        began = time.perf_counter()
+        run((0, 1, 1, 1, 0))
+        ended = time.perf_counter()
         stop.set()
+        thread.join()
+        # Woken inside the launch, and not only at its two ends.
+        print(sum(began + 0.01 < turn < ended - 0.01 for turn in turns) > 1)
         """,
-        STUB_SLOW_US="20000",
+        STUB_SLOW_US="100000",
     )
     assert printed == "True\n"
 
