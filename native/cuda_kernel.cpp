@@ -105,10 +105,11 @@ int64_t now_ticks() {
 
 [[gnu::cold]] int raise_foreign_stream(CudaKernel* self, void* stream) {
   // %p and not %llx, which PyUnicode_FromFormat knows from 3.12 on.
-  raise_error("ArgumentValueError",
-              "the stream %p belongs to another device than the arguments, which are on device %d; launch on a stream of "
-              "that device",
-              stream, self->context->ordinal);
+  raise_error(
+      "ArgumentValueError",
+      "the stream %p belongs to another device than the arguments, which are on device %d; launch on a stream of "
+      "that device",
+      stream, self->context->ordinal);
   return -1;
 }
 
@@ -138,8 +139,8 @@ Result launch_plain(CudaKernel* self, void** params, const int64_t grid[3], int6
                            static_cast<unsigned>(shared_bytes), static_cast<Stream>(stream), params, nullptr);
 }
 
-[[gnu::cold]] Result launch_with_attributes(CudaKernel* self, void** params, const int64_t grid[3], int64_t shared_bytes,
-                              void* stream, const LaunchAttributes& wanted) {
+[[gnu::cold]] Result launch_with_attributes(CudaKernel* self, void** params, const int64_t grid[3],
+                                            int64_t shared_bytes, void* stream, const LaunchAttributes& wanted) {
   LaunchAttribute attributes[3];
   std::memset(attributes, 0, sizeof attributes);
   unsigned count = 0;

@@ -4,8 +4,8 @@
 // is
 //    found by matching words of probe tensors against Tensor._cdata, and the place of the dispatch key set in the
 //    TensorImpl by matching against torch._C._dispatch_keys. Unless every probe agrees, and the shim reads back what
-//    Python says of it, this way is not used. Extents, strides and dtype are then read from the TensorImpl itself, where
-//    their places too are found by matching all probes; the shim tells the rest. About 10 ns a tensor.
+//    Python says of it, this way is not used. Extents, strides and dtype are then read from the TensorImpl itself,
+//    where their places too are found by matching all probes; the shim tells the rest. About 10 ns a tensor.
 // 2. the DLPack C exchange API (torch 2.10 and later). About 70 ns, and a Python call for the dispatch keys.
 // 3. __dlpack__.
 //
@@ -15,6 +15,7 @@
 
 #include "reader.hpp"
 #include "scalar_types.hpp"
+#include "torch_obstacles.hpp"
 
 namespace darter {
 namespace {
@@ -151,8 +152,8 @@ bool load_shim() {
 }
 
 // The current stream of a device. The exchange table asks CUDA for the thread's device three times on the way (100 ns);
-// c10 knows the stream's id without, and id 0 is the default stream, whose handle is NULL. Every answer is checked to be
-// of that device, which it would not be if the function returned something else than is believed.
+// c10 knows the stream's id without, and id 0 is the default stream, whose handle is NULL. Every answer is checked to
+// be of that device, which it would not be if the function returned something else than is believed.
 int torch_current_stream(int32_t device_type, int32_t device_id, void** out) {
   if (DARTER_LIKELY(torch.current_stream != nullptr)) {
     const StreamWords words = torch.current_stream(static_cast<int8_t>(device_id));
@@ -165,7 +166,7 @@ int torch_current_stream(int32_t device_type, int32_t device_id, void** out) {
   return api->current_work_stream(device_type, device_id, out);
 }
 
-constexpr DLPackExchangeAPI kFastStreams = {{1, 3},  nullptr, nullptr, nullptr, nullptr, nullptr, torch_current_stream};
+constexpr DLPackExchangeAPI kFastStreams = {{1, 3}, nullptr, nullptr, nullptr, nullptr, nullptr, torch_current_stream};
 
 void find_current_stream() {
   void* library = dlopen("libc10_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
@@ -278,7 +279,8 @@ void locate_fields(PyObject* probes) {
     uint64_t bits[2] = {};
     for (int half = 4; half + 1 < 4 * kImplWords; ++half) {
       // Behind the dtype: the device (type 0, index -1 of the CPU).
-      if (halves_of(impl)[half] == number && halves_of(impl)[half + 1] == 0xff00) bits[half / 64] |= uint64_t{1} << half % 64;
+      if (halves_of(impl)[half] == number && halves_of(impl)[half + 1] == 0xff00)
+        bits[half / 64] |= uint64_t{1} << half % 64;
     }
     for (int part = 0; part < 2; ++part) dtype_candidates[part] &= bits[part];
   }
@@ -352,52 +354,6 @@ DARTER_COLD bool load_torch(PyObject* module) {
   return true;
 }
 
-bool is_true(PyObject* object, const char* method) {
-  Ref value(PyObject_CallMethod(object, method, nullptr));
-  const int truth = value ? PyObject_IsTrue(value.get()) : -1;
-  if (truth < 0) PyErr_Clear();
-  return truth == 1;
-}
-
-bool property_is_true(PyObject* object, const char* name) {
-  Ref value(PyObject_GetAttrString(object, name));
-  const int truth = value ? PyObject_IsTrue(value.get()) : -1;
-  if (truth < 0) PyErr_Clear();
-  return truth == 1;
-}
-
-bool functorch_says(PyObject* object, const char* function) {
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "torch._C._functorch");
-  if (module == nullptr) return false;
-  Ref value(PyObject_CallMethod(module, function, "O", object));
-  const int truth = value ? PyObject_IsTrue(value.get()) : -1;
-  if (truth < 0) PyErr_Clear();
-  return truth == 1;
-}
-
-// What stands in the way of reading a tensor's memory as it lies there, and the way out.
-const char* obstacle(PyObject* object) {
-  if (functorch_says(object, "is_batchedtensor")) {
-    return "found a torch.func.vmap wrapper, which has no memory of its own; call the launcher outside of vmap";
-  }
-  if (property_is_true(object, "is_meta")) {
-    return "found a meta tensor, which has no data; pass a tensor on the CPU or a GPU";
-  }
-  if (is_true(object, "is_neg")) return "found a tensor with the negative bit set; pass tensor.resolve_neg()";
-  if (is_true(object, "is_conj")) return "found a tensor with the conjugate bit set; pass tensor.resolve_conj()";
-  if (property_is_true(object, "is_sparse") || property_is_true(object, "is_sparse_csr")) {
-    return "found a sparse tensor; accepted: dense tensors. Pass tensor.to_dense()";
-  }
-  if (property_is_true(object, "is_mkldnn")) return "found an mkldnn tensor; pass tensor.to_dense()";
-  if (property_is_true(object, "is_quantized")) {
-    return "found a quantised tensor; pass tensor.int_repr() or tensor.dequantize()";
-  }
-  if (property_is_true(object, "is_nested")) return "found a nested tensor; pass its dense parts";
-  return "found a tensor whose memory is not its value (a functional, lazy or zero tensor, or a device that darter "
-         "does "
-         "not know); pass a plain dense tensor, such as tensor.clone()";
-}
-
 // Not plain: a torch.func.grad wrapper is read through, everything else is refused.
 DARTER_COLD bool read_unusual(const Place& place, PyObject* object, TensorView* view) {
   if (functorch_says(object, "is_gradtrackingtensor")) {
@@ -414,7 +370,7 @@ DARTER_COLD bool read_unusual(const Place& place, PyObject* object, TensorView* 
       return true;
     }
   }
-  return refuse_type(place, "%s", obstacle(object));
+  return refuse_type(place, "%s", torch_obstacle(object));
 }
 
 DARTER_COLD bool refuse_dtype(const Place& place, PyObject* object) {
@@ -432,7 +388,7 @@ DARTER_COLD bool read_slowly(const Place& place, PyObject* object, TensorView* v
   uint64_t keys = 0;
   if (!raw_keys(object, &keys)) return refuse_type(place, "its dispatch keys could not be read");
   if ((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0) return read_unusual(place, object, view);
-  if (is_true(object, "is_complex")) return refuse_dtype(place, object);
+  if (method_is_true(object, "is_complex")) return refuse_dtype(place, object);
   if (torch.exchange != nullptr) {
     if (!read_exchange(place, object, torch.exchange, view)) return false;
   } else {
