@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from benchmarks.hotpath_replay.bench_hotpath import parser, prefix_of
 from benchmarks.hotpath_replay.candidates import candidates, replay
+from benchmarks.instructions.callgrind import start
 
 WARMUP = 10
 """Windows before: CPython specialises bytecode after some executions."""
@@ -25,17 +26,19 @@ def main(arguments: Sequence[str]) -> None:
     options = parser().parse_args(arguments)
     # A collection of garbage inside one batch and not inside the other would be taken for the calls' work.
     gc.disable()
-    order = []
+    found = []
     for library in options.arguments or ["numpy"]:
-        for each in candidates(replay(options.backend, library, options.bodies)):
-            if each.way not in WAYS:
-                continue
-            each.run(WARMUP)
-            for windows in (1, 2):
-                os.getppid()
-                each.run(windows)
-                os.getppid()
-            order.append([f"{prefix_of(options, library)}/{each.row}/{each.way}", each.calls])
+        made = candidates(replay(options.backend, library, options.bodies))
+        found += [(f"{prefix_of(options, library)}/{each.row}/{each.way}", each) for each in made if each.way in WAYS]
+    for _, each in found:
+        each.run(WARMUP)
+    start()
+    for _, each in found:
+        for windows in (1, 2):
+            os.getppid()
+            each.run(windows)
+            os.getppid()
+    order = [[name, each.calls] for name, each in found]
     sys.stdout.write(json.dumps(order) + "\n")
 
 

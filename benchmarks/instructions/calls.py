@@ -8,6 +8,7 @@ import os
 import sys
 import timeit
 
+from benchmarks.instructions.callgrind import start
 from darter.cli.launch_cases import launch_cases
 
 WARMUP = 50
@@ -17,16 +18,19 @@ def main(framework: str, calls: int) -> None:
     """Run N and then 2N statements of each case and its twin; print names in order and the calls of a statement."""
     # A collection of garbage inside one batch and not inside the other would be taken for the calls' work.
     gc.disable()
-    order = []
-    for case in launch_cases(framework, with_numba=False):
-        for candidate in (case.darter, case.python):
-            timer = timeit.Timer(candidate.statement, globals=dict(candidate.names))
-            timer.timeit(WARMUP)
-            for statements in (calls, 2 * calls):
-                os.getppid()
-                timer.timeit(statements)
-                os.getppid()
-            order.append([candidate.name, candidate.calls])
+    candidates = [
+        candidate for case in launch_cases(framework, with_numba=False) for candidate in (case.darter, case.python)
+    ]
+    timers = [timeit.Timer(candidate.statement, globals=dict(candidate.names)) for candidate in candidates]
+    for timer in timers:
+        timer.timeit(WARMUP)
+    start()
+    for timer in timers:
+        for statements in (calls, 2 * calls):
+            os.getppid()
+            timer.timeit(statements)
+            os.getppid()
+    order = [[candidate.name, candidate.calls] for candidate in candidates]
     sys.stdout.write(json.dumps(order) + "\n")
 
 

@@ -96,7 +96,8 @@ def charts_of(results: Sequence[ResultFile]) -> list[Chart]:
         _peers_on_gpu(results),
         *_stacks(results),
         *_matrices(results),
-        _by_date(results),
+        _by_date(results, "cpu", "python", "an empty Python function's call"),
+        _by_date(results, "cuda", "floor", "the driver's launch in a C loop"),
     )
     return [chart for chart in made if chart is not None]
 
@@ -228,27 +229,25 @@ def _matrices(results: Sequence[ResultFile]) -> list[RatioChart]:
     return charts
 
 
-def _by_date(results: Sequence[ResultFile]) -> LineChart | None:
-    """The mixed window's plain call over the empty Python function, or over the driver's, of each file by its date."""
+def _by_date(results: Sequence[ResultFile], backend: str, floor: str, floor_text: str) -> LineChart | None:
+    """The mixed window's plain call over ``floor``, of each file by its date."""
     lines: dict[str, dict[float, float]] = {}
     for result in results:
         for row in result.rows:
             name = row["name"]
-            if name.startswith("replay/") and name.endswith("/mixed/jit_over_python"):
-                where = ", ".join(name.split("/")[1:3])
-                cpu = str(result.machine.get("cpu", "unknown machine")).removesuffix(" Processor")
-                line = lines.setdefault(f"{where}; Python {result.machine.get('python', '?')}; {cpu}", {})
-                line[float(result.day.toordinal())] = row["value"]
+            if name.startswith(f"replay/{backend}/") and name.endswith(f"/noop/mixed/jit_over_{floor}"):
+                machine = result.machine.get("gpu") or str(result.machine.get("cpu", "?")).removesuffix(" Processor")
+                who = f"{name.split('/')[2]}; Python {result.machine.get('python', '?')}; {machine}"
+                lines.setdefault(who, {})[float(result.day.toordinal())] = row["value"]
     if not lines:
         return None
-    series = tuple(Series(who, tuple(sorted(points.items())), True) for who, points in lines.items())
     return LineChart(
-        "dates",
-        "The mixed window's plain call by date",
-        "Host time over that of an empty Python function with the same arguments, which takes the machine's speed out.",
+        f"dates-{backend}",
+        f"The mixed window's plain call by date ({backend})",
+        f"Host time over that of {floor_text}, which takes the machine's speed out.",
         "date of the result file",
-        "× an empty Python call",
-        series,
+        f"× {floor_text}",
+        tuple(Series(who, tuple(sorted(points.items())), True) for who, points in lines.items()),
         x_is_date=True,
     )
 

@@ -44,11 +44,12 @@ def _lines(axes: Any, chart: LineChart) -> None:
     for series, colour in zip(chart.series, colours([series.own for series in chart.series]), strict=True):
         width, size = (2.6, 5) if series.own else (1.4, 3.5)
         axes.plot(*zip(*series.points, strict=True), color=colour, linewidth=width, marker="o", markersize=size)
+    xs = sorted({x for series in chart.series for x, _ in series.points})
     if chart.x_is_date:
-        days = sorted({x for series in chart.series for x, _ in series.points})
-        across = date_scale(days)
+        across = date_scale(xs)
         axes.set_xlim(across.low, across.high)
-        axes.set_xticks(days, [date_text(day) for day in days])
+    if len(xs) <= 6:
+        axes.set_xticks(xs, [date_text(x) if chart.x_is_date else number_text(x) for x in xs])
     _name_lines(axes, chart, [up.place(series.points[-1][1]) for series in chart.series])
 
 

@@ -41,7 +41,7 @@ def _lines(chart: LineChart) -> str:
 
     parts = [_line(left, y_of(tick), left + plot_width, y_of(tick), "grid") for tick in up.ticks()]
     parts += [_text(left - 8, y_of(tick) + 4, number_text(tick), "end") for tick in up.ticks()]
-    x_ticks = sorted(set(xs)) if chart.x_is_date and len(set(xs)) <= 6 else across.ticks()
+    x_ticks = sorted(set(xs)) if len(set(xs)) <= 6 else across.ticks()
     x_text = date_text if chart.x_is_date else number_text
     parts += [_text(x_of(tick), height - bottom + 18, x_text(tick), "middle") for tick in x_ticks]
     parts.append(_line(left, height - bottom, left + plot_width, height - bottom, "axis"))

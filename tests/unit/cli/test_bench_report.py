@@ -80,7 +80,7 @@ def results(tmp_path: Path) -> Path:
     return tmp_path
 
 
-KEYS = ["arguments", "gpu", "stack-cpu-numpy-noop", "matrix-matrix", "dates"]
+KEYS = ["arguments", "gpu", "stack-cpu-numpy-noop", "matrix-matrix", "dates-cpu"]
 
 
 def test_each_kind_of_row_makes_its_chart(results: Path) -> None:
@@ -89,7 +89,7 @@ def test_each_kind_of_row_makes_its_chart(results: Path) -> None:
     lines = charts["arguments"]
     assert isinstance(lines, LineChart)
     assert {series.name: series.points for series in lines.series}["darter, NumPy"] == ((1, 58), (20, 1160), (60, 3480))
-    dates = charts["dates"]
+    dates = charts["dates-cpu"]
     assert isinstance(dates, LineChart)
     assert [round(value, 2) for _, value in dates.series[0].points] == [7.92, 6.6]
     ratios = charts["matrix-matrix"]
@@ -107,7 +107,7 @@ def test_a_stack_is_of_the_newest_file_and_adds_up_to_the_call(results: Path) ->
 
 def test_one_file_makes_what_it_can(tmp_path: Path) -> None:
     result(tmp_path, "only", replay_rows(1.0))
-    assert [chart.key for chart in charts_of(read_results(tmp_path))] == ["stack-cpu-numpy-noop", "dates"]
+    assert [chart.key for chart in charts_of(read_results(tmp_path))] == ["stack-cpu-numpy-noop", "dates-cpu"]
 
 
 def test_the_page_needs_nothing_from_elsewhere(results: Path) -> None:
