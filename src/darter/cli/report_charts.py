@@ -236,8 +236,7 @@ def _by_date(results: Sequence[ResultFile], backend: str, floor: str, floor_text
         for row in result.rows:
             name = row["name"]
             if name.startswith(f"replay/{backend}/") and name.endswith(f"/noop/mixed/jit_over_{floor}"):
-                machine = result.machine.get("gpu") or str(result.machine.get("cpu", "?")).removesuffix(" Processor")
-                who = f"{name.split('/')[2]}; Python {result.machine.get('python', '?')}; {machine}"
+                who = f"{name.split('/')[2]}; Python {result.machine.get('python', '?')}; {_place(result, backend)}"
                 lines.setdefault(who, {})[float(result.day.toordinal())] = row["value"]
     if not lines:
         return None
@@ -250,6 +249,14 @@ def _by_date(results: Sequence[ResultFile], backend: str, floor: str, floor_text
         tuple(Series(who, tuple(sorted(points.items())), True) for who, points in lines.items()),
         x_is_date=True,
     )
+
+
+def _place(result: ResultFile, backend: str) -> str:
+    """Return the machine's part that the host's times are compared for, shortly."""
+    if backend != "cpu" and "gpu" in result.machine:
+        return str(result.machine["gpu"])
+    processor = str(result.machine.get("cpu", "?")).removesuffix(" Processor").replace("(R)", "")
+    return f"{processor}, {result.machine.get('cores', '?')} cores"
 
 
 def _rows(results: Sequence[ResultFile], prefix: str) -> Iterable[dict[str, Any]]:
