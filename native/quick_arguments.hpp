@@ -33,7 +33,9 @@ struct QuickReader {
     int64_t number = 0;
     switch (param->quick) {
       case QuickKind::Tensor:
-        return Py_TYPE(value) == param->cache.numpy_type && numpy(param, value, index);
+        if (Py_TYPE(value) == param->cache.numpy_type) return numpy(param, value, index);
+        return param->cache.reader == ReaderKind::Torch && Py_TYPE(value) == param->cache.type &&
+               torch(param, value, index);
       case QuickKind::Int:
         if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
         *slots++ = static_cast<uint64_t>(number);
@@ -75,6 +77,29 @@ struct QuickReader {
     }
     slots += 1 + 2 * array->nd;
     *words++ = cache.word | layout;
+    return true;
+  }
+
+  // A dense tensor of ordinary layout, on the device and of the framework of the others.
+  DARTER_INLINE bool torch(const Param* param, PyObject* value, int index) {
+    TensorView view;
+    if (DARTER_UNLIKELY(!quick_torch(value, &view))) return false;
+    const uint64_t layout = plain_view(view, slots);
+    if (DARTER_UNLIKELY(layout == kIrregular)) return false;
+    if (param->has_contract) {
+      call->param = index;
+      if (!contract_fits(param, view.dtype, view.rank, view.shape, call)) return false;
+    }
+    if (DARTER_UNLIKELY(device_number(view) != call->device)) {
+      if (call->device != Call::kNoDevice) return false;
+      call->device = device_number(view);
+      call->device_param = index;
+      call->framework = view.framework;
+    }
+    if (DARTER_UNLIKELY(view.framework != call->framework)) return false;
+    slots += 1 + 2 * view.rank;
+    *words++ =
+        kTagTensor | static_cast<uint64_t>(view.dtype) << 8 | layout | static_cast<uint64_t>(view.device_type) << 40;
     return true;
   }
 };

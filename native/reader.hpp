@@ -47,6 +47,8 @@ DARTER_COLD bool choose_reader(const Place& place, PyObject* object, TypeCache* 
 
 // One per kind of array. False with an exception set.
 bool read_torch(const Place& place, PyObject* object, TensorView* view);
+// torch tensors as nearly all are; false, with no exception, for all others, which read_torch reads or refuses.
+bool quick_torch(PyObject* object, TensorView* view);
 bool read_exchange(const Place& place, PyObject* object, const DLPackExchangeAPI* api, TensorView* view);
 bool read_dlpack(const Place& place, PyObject* object, TensorView* view);
 bool read_array_interface(const Place& place, PyObject* object, bool cuda, TensorView* view);

@@ -1,11 +1,9 @@
 // torch tensors. Three ways, chosen once, when the first tensor arrives:
 //
-// 1. torch's stable C shim (aoti_torch_get_*), found by dlsym. It wants an at::Tensor*; its place in the Python object
-// is
-//    found by matching words of probe tensors against Tensor._cdata, and the place of the dispatch key set in the
-//    TensorImpl by matching against torch._C._dispatch_keys. Unless every probe agrees, and the shim reads back what
-//    Python says of it, this way is not used. Extents, strides and dtype are then read from the TensorImpl itself,
-//    where their places too are found by matching all probes; the shim tells the rest. About 10 ns a tensor.
+// 1. torch's stable C shim (aoti_torch_get_*), found by dlsym. It wants an at::Tensor*: its place in the Python object,
+//    and the places of the dispatch key set, extents, strides and dtype in the TensorImpl are found by matching words
+//    of probe tensors against what Python and the shim say; they are read directly then. Unless every probe agrees,
+//    this way is not used. About 10 ns a tensor.
 // 2. the DLPack C exchange API (torch 2.10 and later). About 70 ns, and a Python call for the dispatch keys.
 // 3. __dlpack__.
 //
@@ -429,54 +427,67 @@ int classify_torch(const Place& place, PyObject* object, TypeCache* cache) {
   return -1;
 }
 
-bool read_torch(const Place& place, PyObject* object, TensorView* view) {
-  if (DARTER_UNLIKELY(!torch.accelerated)) return read_slowly(place, object, view);
+bool quick_torch(PyObject* object, TensorView* view) {
+  if (DARTER_UNLIKELY(torch.sizes_word == 0 || !torch.accelerated)) return false;
   const uint64_t keys = keys_of(object);
-  if (DARTER_UNLIKELY((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0)) {
-    return read_unusual(place, object, view);
-  }
-  Handle handle = handle_of(object);
-  void* data = nullptr;
-  int64_t rank = 0;
-  int32_t number = 0;
+  if (DARTER_UNLIKELY((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0)) return false;
   const uint64_t* impl = impl_of(object);
-  uint32_t device = 0;  // type, then index, as c10::Device is; 0 where the shim has to tell it
-  if (DARTER_LIKELY(torch.sizes_word != 0 && impl[torch.sizes_word] <= kInlineRank)) {
-    rank = static_cast<int64_t>(impl[torch.sizes_word]);
-    view->shape = reinterpret_cast<const int64_t*>(impl + torch.sizes_word + 1);
-    view->strides = view->shape + kInlineRank;
-    number = halves_of(impl)[torch.dtype_half];
-    device = halves_of(impl)[torch.dtype_half + 1];
-  } else {
-    // The shim returns a status and the handle is a defined tensor: the getters of metadata cannot fail on it.
-    torch.shim.get_sizes(handle, const_cast<int64_t**>(&view->shape));
-    torch.shim.get_strides(handle, const_cast<int64_t**>(&view->strides));
-    torch.shim.get_dim(handle, &rank);
-    torch.shim.get_dtype(handle, &number);
-  }
-  if (DARTER_UNLIKELY(torch.shim.get_data_ptr(handle, &data) != 0)) {
-    return refuse_value(place, "its storage could not be read; pass a tensor that owns memory");
-  }
-  const Dtype dtype = static_cast<uint32_t>(number) < kDTypeNumbers ? torch.dtypes[number] : kNoDtype;
-  if (DARTER_UNLIKELY(dtype == kNoDtype)) return refuse_dtype(place, object);
-  if (DARTER_UNLIKELY(rank > kMaxRank))
-    return refuse_value(place, "found rank %d; accepted: up to %d", (int)rank, kMaxRank);
+  const uint64_t rank = impl[torch.sizes_word];
+  const uint32_t number = halves_of(impl)[torch.dtype_half];
+  const uint32_t device = halves_of(impl)[torch.dtype_half + 1];
+  void* data = nullptr;
+  if (DARTER_UNLIKELY(rank > kInlineRank || number >= kDTypeNumbers)) return false;
+  view->dtype = torch.dtypes[number];
+  if (DARTER_UNLIKELY(view->dtype == kNoDtype || torch.shim.get_data_ptr(handle_of(object), &data) != 0)) return false;
   view->address = reinterpret_cast<uint64_t>(data);
+  view->shape = reinterpret_cast<const int64_t*>(impl + torch.sizes_word + 1);
+  view->strides = view->shape + kInlineRank;
   view->rank = static_cast<int32_t>(rank);
-  view->dtype = dtype;
   view->byte_strides = false;
   view->readonly = false;
-  if (DARTER_LIKELY((keys & torch.cpu_backend) != 0)) {
+  if (DARTER_UNLIKELY((keys & torch.cpu_backend) != 0)) {
     view->device_type = kDLCPU;
     view->device_id = 0;
     view->framework = nullptr;
     return true;
   }
-  if (DARTER_LIKELY((device & 0xff) == kDLCUDA - 1 && device >> 8 < 0x80)) {
-    view->device_id = static_cast<int32_t>(device >> 8);
-  } else {
-    torch.shim.get_device_index(handle, &view->device_id);
-  }
+  // Type CUDA (1), and an index.
+  if (DARTER_UNLIKELY((device & 0xff) != kDLCUDA - 1 || device >> 8 >= 0x80)) return false;
+  view->device_id = static_cast<int32_t>(device >> 8);
+  view->device_type = torch.cuda_device_type;
+  view->framework = &kFastStreams;
+  return true;
+}
+
+bool read_torch(const Place& place, PyObject* object, TensorView* view) {
+  if (DARTER_LIKELY(quick_torch(object, view))) return true;
+  if (!torch.accelerated) return read_slowly(place, object, view);
+  const uint64_t keys = keys_of(object);
+  if ((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0) return read_unusual(place, object, view);
+  Handle handle = handle_of(object);
+  void* data = nullptr;
+  int64_t rank = 0;
+  int32_t number = 0;
+  // The shim returns a status and the handle is a defined tensor: the getters of metadata cannot fail on it.
+  torch.shim.get_sizes(handle, const_cast<int64_t**>(&view->shape));
+  torch.shim.get_strides(handle, const_cast<int64_t**>(&view->strides));
+  torch.shim.get_dim(handle, &rank);
+  torch.shim.get_dtype(handle, &number);
+  if (torch.shim.get_data_ptr(handle, &data) != 0)
+    return refuse_value(place, "its storage could not be read; pass a tensor that owns memory");
+  view->dtype = static_cast<uint32_t>(number) < kDTypeNumbers ? torch.dtypes[number] : kNoDtype;
+  if (view->dtype == kNoDtype) return refuse_dtype(place, object);
+  if (rank > kMaxRank)
+    return refuse_value(place, "found rank %d; accepted: up to %d", static_cast<int>(rank), kMaxRank);
+  view->address = reinterpret_cast<uint64_t>(data);
+  view->rank = static_cast<int32_t>(rank);
+  view->byte_strides = false;
+  view->readonly = false;
+  view->device_type = kDLCPU;
+  view->device_id = 0;
+  view->framework = nullptr;
+  if ((keys & torch.cpu_backend) != 0) return true;
+  torch.shim.get_device_index(handle, &view->device_id);
   view->device_type = torch.cuda_device_type;
   view->framework = &kFastStreams;
   return true;
