@@ -38,9 +38,10 @@ struct StreamWords {
 using CurrentStream = StreamWords (*)(int8_t device);
 
 constexpr int kDTypeNumbers = 64;  // c10::ScalarType counts fewer
-constexpr int kImplWords = 24;     // words of a TensorImpl that are searched: it is a heap block of over 160 bytes
-constexpr int kInlineRank = 5;     // up to which a TensorImpl holds extents and strides itself
-constexpr int kObjectWords = 16;   // words of a tensor's Python object that are searched for the handle
+// Words of a TensorImpl that are searched; torch 2.13's has 176 bytes, earlier ones have more.
+constexpr int kImplWords = 22;
+constexpr int kInlineRank = 5;    // up to which a TensorImpl holds extents and strides itself
+constexpr int kObjectWords = 16;  // words of a tensor's Python object that are searched for the handle
 
 struct Torch {
   PyTypeObject* tensor = nullptr;  // owned, for ever, like everything here
