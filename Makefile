@@ -46,13 +46,20 @@ lint-cxx: $(VENV)/.lint build/tidy/compile_commands.json
 
 torch: $(VENV)/.torch
 
+# What runs native code: the module's own tests, guards, properties of keys, binder and launch programs, real calls.  The
+# rest of the suite is Python, LLVM's work, or processes of its own; SANITIZE_TESTS=tests runs all of it.
+SANITIZE_TESTS ?= tests/unit/native tests/unit/capture tests/unit/launch tests/property/test_lean_key.py \
+                  tests/property/test_binder.py tests/property/test_native_key.py tests/property/test_launch_programs.py \
+                  tests/cases/test_bad_input.py tests/cases/test_what_calls_promise.py tests/cases/test_b_calls.py \
+                  tests/cases/test_e_f_launch.py
+
 # AddressSanitizer has to be the first library of the process, hence LD_PRELOAD; CPython's own arenas hide errors from it,
 # hence PYTHONMALLOC.  Leaks are not looked for: the interpreter keeps what it likes at exit.
 test-sanitize:
 	$(MAKE) VENV=.venv-sanitize BUILD_ARGS="-C cmake.define.DARTER_SANITIZE=ON -C build-dir=build/sanitize" .venv-sanitize/.test
 	env LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libubsan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 PYTHONMALLOC=malloc \
-	    DARTER_SANITIZED=1 .venv-sanitize/bin/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	    DARTER_SANITIZED=1 .venv-sanitize/bin/python -m pytest -n $(WORKERS) $(SANITIZE_TESTS) $(PYTEST_ARGS)
 
 fuzz: $(VENV)/.test
 	DARTER_HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -n $(WORKERS) tests/property tests/examples $(PYTEST_ARGS)
