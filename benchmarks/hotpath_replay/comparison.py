@@ -55,12 +55,13 @@ class Comparison:
         """Return why the fixed tree is slower in this row, or None.
 
         Instructions decide where they were counted.  Waiting (a lock, a clock, the system) costs time and few
-        instructions: so time speaks too, but then every single pair must be over ``fail_above``.
+        instructions: so time speaks too, but then the pairs (of five and more, without the outermost two) must all be
+        over ``fail_above``.
         """
         counted = self.instructions_ratio
         if counted is not None and counted > 1 + INSTRUCTIONS_TOLERANCE:
             return f"instructions {counted - 1:+.1%}"
         over = self.ratio > fail_above and self.ratio - 1 > self.spread
-        if over and (counted is None or (len(self.pair_ratios) >= 3 and self.pair_ratios[0] > fail_above)):
+        if over and (counted is None or (len(self.pair_ratios) >= 3 and self.bounds[0] > fail_above)):
             return f"time {self.ratio - 1:+.0%}"
         return None

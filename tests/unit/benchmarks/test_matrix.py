@@ -21,6 +21,11 @@ SCRIPT = ROOT / "benchmarks" / "hotpath_replay" / "run_matrix.sh"
 LAUNCHERS = ("mixed", "qk_norm_rope_quant", "fused_compress_attn", "hca_compress_forward", "hca_norm_rope_scatter")
 ROWS = {f"replay/cpu/numpy/noop/{launcher}/jit" for launcher in (*LAUNCHERS, "softmax_8192", "softmax_256")}
 
+once = pytest.mark.skipif(
+    os.environ.get("CI") == "true" and sys.version_info[:2] != (3, 11),
+    reason="runs callgrind, or builds darter once more: in CI one Python is enough",
+)
+
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -33,6 +38,7 @@ def run(cache: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, cwd="/")
 
 
+@once
 def test_a_tree_is_as_fast_as_itself(cache: Path, tmp_path: Path) -> None:
     file = tmp_path / "matrix.json"
     trees = ("--original", INSTALLED, "--fixed", INSTALLED)
@@ -47,7 +53,7 @@ def test_a_tree_is_as_fast_as_itself(cache: Path, tmp_path: Path) -> None:
             assert fixed / original == pytest.approx(1, abs=0.002)
 
 
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="builds darter once more; one Python is enough")
+@once
 def test_busy_work_of_200_ns_is_named_in_every_row(cache: Path, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     make_canary(canary)
