@@ -127,7 +127,12 @@ CHANGES = [
     ("class E(enum.Enum):\n    A = [1.0]", "E.A.value[0]", "E.A.value[0] = 2.0"),
     ("class E(enum.Enum):\n    A = 1.0", "E.A.value", "E.A._value_ = 2.0"),
     ("class E(enum.Enum):\n    A = 1.0", "1.0 if E.A == 1.0 else 2.0", "E.__eq__ = F2"),
+    ("class A: pass\nX = A()", "1.0 if X == None else 2.0", "A.__eq__ = F2"),
+    ("class A: pass\nX = A()", "1.0 if X else 2.0", "A.__len__ = ZERO"),
+    ("class A: pass\nX = A()\nL = [X]", "1.0 if X in L else 2.0", "L[0] = A()"),
     # functions, modules, names
+    ("a = make_same()\nb = make_same()\nL = (a,)", "1.0 if b in L else 2.0", "b = a"),
+    ("a = make_same()\nb = make_same()", "1.0 if a == b else 2.0", "b = a"),
     ("def a(): return 1.0\nb = a", "1.0 if a is b else 2.0", "b = make_same()"),
     ("M = types.ModuleType('M'); M.s = 1.0", "M.s", "M.__class__ = Computed"),
     ("M = types.ModuleType('M')", "1.0 if hasattr(M, 'z') else 2.0", "M.__getattr__ = F2"),
@@ -187,6 +192,7 @@ EDITS = [
 
 HELD = """
 F2 = lambda *_: 2.0
+ZERO = lambda *_: 0
 def make_same():
     def a(): return 1.0
     a.__qualname__ = "a"
@@ -242,6 +248,7 @@ def test_an_edited_definition(modules: list[str], before: str, after: str, expre
 
 
 REFUSED = [
+    ("def a(): pass\nL = [a]; M = [a]", "1.0 if L == M else 2.0", "by its identity"),
     ("class E(enum.IntEnum):\n    A = 1\n    def __add__(self, o): return 10.0", "E.A + 1", "__add__"),
     ("class E(enum.Enum):\n    A = 1\n    def __eq__(self, o): return True", "1.0 if E.A == 3 else 2.0", "__eq__"),
     ("class E(enum.Enum):\n    A = 1\n    def __bool__(self): return True", "1.0 if E.A else 2.0", "__bool__"),

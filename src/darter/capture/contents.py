@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import types
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Final
 
-from darter.capture.fingerprint import is_frozen_dataclass
+from darter.capture.fingerprint import capture_attributes, is_frozen_dataclass, is_plain_class
 from darter.errors import CaptureRefusedError
 
 if TYPE_CHECKING:
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type(...)})
 
 
-def content(recorder: Recorder, value: Any, special: AbstractSet[str]) -> Any:
+def content(recorder: Recorder, value: Any, special: AbstractSet[str], *, is_inside: bool = False) -> Any:
     """Return ``value`` for an operation that reads all of it and may run the special methods ``special``.
 
     Captured lists and dicts come back as copies of what was recorded.  Raises ``CaptureRefusedError`` where an
-    operation would run a special method that a user wrote: native code would not record what that reads.
+    operation would run a special method that a user wrote (native code would not record what that reads), or compare
+    what stands inside a container (``is_inside``) by identity.
     """
     kind = type(value)
     if kind in _ATOMS or isinstance(value, type):
@@ -36,26 +38,46 @@ def content(recorder: Recorder, value: Any, special: AbstractSet[str]) -> Any:
     if isinstance(value, tuple):
         if kind is not tuple:
             _check_operators(recorder, value, special)
-        items = [content(recorder, item, special) for item in recorder.items(value)]
+        items = [content(recorder, item, special, is_inside=True) for item in recorder.items(value)]
         same = all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True))
         return value if same else tuple.__new__(kind, items)
     if isinstance(value, frozenset):
         for item in recorder.items(value):
-            content(recorder, item, special)
+            content(recorder, item, special, is_inside=True)
         return value
     if is_frozen_dataclass(value):
         _check_operators(recorder, value, special)
         for field in dataclasses.fields(value):
-            content(recorder, recorder.attribute(value, field.name), special)
+            content(recorder, recorder.attribute(value, field.name), special, is_inside=True)
+        return value
+    if is_instance(value):
+        _check_operators(recorder, value, special)
+    if is_inside and "__eq__" in special and is_told_by_identity(value):
+        raise CaptureRefusedError(
+            f"this would compare a {type(value).__qualname__} inside a container by its identity, which is not "
+            "recorded there; compare the items one by one, with `is`"
+        )
     return value
+
+
+def is_instance(value: object) -> bool:
+    """True for an instance of a class written in Python that is none of darter's own."""
+    cls = type(value)
+    return is_plain_class(cls) and capture_attributes(cls) is None and not cls.__module__.startswith("darter.")
+
+
+def is_told_by_identity(value: object) -> bool:
+    """True for what ``==`` tells from others by identity: functions, modules, instances, kernels."""
+    kinds = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
+    return isinstance(value, kinds) or capture_attributes(type(value)) is not None or is_instance(value)
 
 
 def _of_mutable(recorder: Recorder, value: Any, special: AbstractSet[str]) -> Any:
     if isinstance(value, dict):
-        pairs = {key: content(recorder, item, special) for key, item in recorder.entries(value)}
+        pairs = {key: content(recorder, item, special, is_inside=True) for key, item in recorder.entries(value)}
         same = type(value) is not dict and all(pairs[key] is item for key, item in value.items())
         return value if same else pairs
-    items = [content(recorder, item, special) for item in recorder.items(value)]
+    items = [content(recorder, item, special, is_inside=True) for item in recorder.items(value)]
     same = type(value) is not list and all(a is b for a, b in zip(items, value, strict=True))
     return value if same else items
 

@@ -113,10 +113,20 @@ class _Walk:
         for step, node in top.reads.items():
             self._compare((step,), read_root(step, known), node)
         for path, value, recorded in self._identities:
-            same = value is not ABSENT and self._values.get(identity_path(path[-1]), ABSENT) is value
+            same = value is not ABSENT and self._value_at(identity_path(path[-1]), known) is value
             if fingerprint(same) != recorded:
                 self._mismatches.append(Mismatch(path, recorded, fingerprint(same), same))
         return Resolution(tuple(self._mismatches), self._values, tuple(self._watches))
+
+    def _value_at(self, path: Path, known: Roots) -> object:
+        """Return what stands at a path; inside an immutable value, no entry of its own has led there."""
+        if path not in self._values:
+            outer = ABSENT if len(path) == 1 else self._value_at(path[:-1], known)
+            if len(path) == 1:
+                self._values[path] = read_root(path[0], known)
+            else:
+                self._values[path] = ABSENT if outer is ABSENT else read(outer, path[-1])
+        return self._values[path]
 
     def _compare(self, path: Path, value: object, node: ReadNode) -> None:
         self._values[path] = value  # also keeps it alive, so that its id stays its own
@@ -124,6 +134,9 @@ class _Walk:
             found = _live_fingerprint(path, value, self._codes)
             if found != node.fingerprint:
                 self._mismatches.append(Mismatch(path, node.fingerprint, found, value))
+        for step, child in node.reads.items():
+            if step[0] == "is":
+                self._identities.append(((*path, step), value, child.fingerprint or b""))
         reads = node.target.reads
         pair = (id(node.target), id(value))
         if not reads or pair in self._compared:
@@ -132,7 +145,6 @@ class _Walk:
         for step, child in reads.items():
             below = (*path, step)
             if step[0] == "is":
-                self._identities.append((below, value, child.fingerprint or b""))
                 continue
             result = ABSENT if value is ABSENT else read(value, step)
             if value is not ABSENT:

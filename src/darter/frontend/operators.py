@@ -345,6 +345,7 @@ def truth(t: Tracer, value: Any) -> bool | Value:
         t.fail(KernelTypeError, "this has no truth value", found=kind_of(value), accepted="Bool values and numbers")
     if hasattr(type(value), "__bool__") or hasattr(type(value), "__len__"):
         t.fail(KernelTypeError, f"the truth of a {type(value).__name__} would run its class's code", accepted="numbers")
+    settled(t, value, TRUTH)
     return True
 
 

@@ -55,8 +55,10 @@ def static_binary(t: Tracer, symbol: str, native: Callable[[Any, Any], Any], a: 
                 found=f"{kind_of(a)} and {kind_of(b)}",
                 accepted="numbers, strings, tuples and lists",
             )
-    # "%" of a string writes its operands.
-    special = ARITHMETIC | COMPARISON | TEXT if isinstance(a, (str, bytes)) else ARITHMETIC | COMPARISON
+    # "%" of a string writes its operands; operators of sets and dicts compare their items.
+    special = ARITHMETIC | TEXT if isinstance(a, (str, bytes)) else ARITHMETIC
+    if symbol in ("-", "&", "|", "^"):
+        special |= COMPARISON
     left, right = settled(t, a, special), settled(t, b, special)
     return run_native(t, lambda: native(left, right), f"{symbol} of {kind_of(a)} and {kind_of(b)}")
 

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable, Set as AbstractSet
 from typing import Any
 
+from darter.capture.contents import is_told_by_identity
 from darter.capture.structure import ARITHMETIC, COMPARISON, ITERATION, TEXT, TRUTH
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.static_operators import run_native, settled
@@ -190,6 +191,8 @@ def contains(t: Tracer, container: Any, value: Any) -> bool:
         sought = settled(t, value, COMPARISON)
         if type(container) is dict:
             return bool(run_native(t, lambda: t.recorder.contains(container, sought), "in"))
+        if is_told_by_identity(sought) and not isinstance(container, KernelDict):
+            return any(t.recorded(functools.partial(t.recorder.same, i, sought)) for i in iterate(t, container))
         held = container if isinstance(container, KernelDict) else settled(t, container, COMPARISON)
         return bool(run_native(t, lambda: sought in held, "in"))
     raise t.error(KernelTypeError, "'in' takes a static container", found=kind_of(container))
