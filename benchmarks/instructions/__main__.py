@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.instructions import callgrind
 from darter.cli.launch_cases import frameworks
-from darter.cli.report_json import Row, installed_version, report
+from darter.cli.report_json import Row, installed_version, machine, report
 
 BASELINE = Path(__file__).parent / "baseline.json"
 TOLERANCE = 0.02
@@ -69,6 +69,7 @@ def environment() -> dict[str, Any]:
         "compiler": compiler,
         "libc": libc,
         "machine": platform.machine(),
+        "cpu": machine()["cpu"],
         **versions,
     }
 

@@ -118,8 +118,8 @@ def _by_arguments(results: Sequence[ResultFile]) -> LineChart | None:
         "arguments",
         "What a call costs by the number of its arguments",
         "Tensors of rank 2 on the CPU, an empty kernel or function; least of the batches. The floor is an empty Python "
-        "function. Peers' figures leave out what a GPU's driver would add. From 31 arguments on, CPython makes a list and "
-        "a tuple of them first.",
+        "function. Peers' figures leave out what a GPU's driver would add. From 31 arguments on, CPython makes a list "
+        "and a tuple of them first.",
         "tensors passed",
         "ns per call",
         series,
