@@ -1,6 +1,7 @@
 """``python -m tests.backend.generated_on_cuda FIRST COUNT``: generated kernels on CUDA next to the interpreter.
 
-Prints the seed before each launch: an access that the driver faults on ends the process' use of the device.
+Writes to stderr, since the kernels print.  The seed comes before each launch: an access that the driver faults on ends
+the process' use of the device.
 """
 
 from __future__ import annotations
@@ -55,9 +56,13 @@ def main(first: int, count: int) -> None:
     ptx, entries = nvptx.compile_kernels([program.kernel for program in programs.values()], target)
     module = backend.context(0).load(backend.assemble(ptx, target), 0)
     for number, (seed, program) in enumerate(programs.items()):
-        print(f"seed {seed}", flush=True)
+        _report(f"seed {seed}")
         for line in disagreement(module, entries[number], number, program, seed):
-            print(line)
+            _report(line)
+
+
+def _report(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def disagreement(module, entry: KernelEntry, number: int, program: GeneratedKernel, seed: int) -> list[str]:
