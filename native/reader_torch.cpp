@@ -14,21 +14,10 @@
 #include "reader.hpp"
 #include "scalar_types.hpp"
 #include "torch_obstacles.hpp"
+#include "torch_shim.hpp"
 
 namespace darter {
 namespace {
-
-using Handle = void*;  // at::Tensor*
-
-struct Shim {
-  int32_t (*get_data_ptr)(Handle, void**);
-  int32_t (*get_sizes)(Handle, int64_t**);
-  int32_t (*get_strides)(Handle, int64_t**);
-  int32_t (*get_dim)(Handle, int64_t*);
-  int32_t (*get_dtype)(Handle, int32_t*);
-  int32_t (*get_device_type)(Handle, int32_t*);
-  int32_t (*get_device_index)(Handle, int32_t*);
-};
 
 // c10::cuda::CUDAStream as the calling convention returns it: device type and index in the low bytes, then the id.
 struct StreamWords {
@@ -37,7 +26,6 @@ struct StreamWords {
 };
 using CurrentStream = StreamWords (*)(int8_t device);
 
-constexpr int kDTypeNumbers = 64;  // c10::ScalarType counts fewer
 // Words of a TensorImpl that are searched; torch 2.13's has 176 bytes, earlier ones have more.
 constexpr int kImplWords = 22;
 constexpr int kInlineRank = 5;    // up to which a TensorImpl holds extents and strides itself
@@ -60,7 +48,7 @@ struct Torch {
   int sizes_word = 0;  // of the TensorImpl: the rank, then five extents and five strides; 0 where it is not known
   int dtype_half = 0;  // of the TensorImpl, in 16-bit units: the c10::ScalarType; the device is in the next one
   CurrentStream current_stream = nullptr;
-  Shim shim = {};
+  TorchShim shim = {};
   Dtype dtypes[kDTypeNumbers] = {};  // c10::ScalarType -> code
 };
 Torch torch;
@@ -96,60 +84,6 @@ bool keys_named(PyObject* c_module, std::initializer_list<const char*> names, ui
   return true;
 }
 
-template <typename Function>
-bool find_symbol(void* library, const char* name, Function* out) {
-  *out = reinterpret_cast<Function>(dlsym(library, name));
-  return *out != nullptr;
-}
-
-bool load_shim() {
-  void* library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) library = dlopen(nullptr, RTLD_LAZY);
-  if (library == nullptr) return false;
-  Shim& shim = torch.shim;
-  if (!find_symbol(library, "aoti_torch_get_data_ptr", &shim.get_data_ptr) ||
-      !find_symbol(library, "aoti_torch_get_sizes", &shim.get_sizes) ||
-      !find_symbol(library, "aoti_torch_get_strides", &shim.get_strides) ||
-      !find_symbol(library, "aoti_torch_get_dim", &shim.get_dim) ||
-      !find_symbol(library, "aoti_torch_get_dtype", &shim.get_dtype) ||
-      !find_symbol(library, "aoti_torch_get_device_type", &shim.get_device_type) ||
-      !find_symbol(library, "aoti_torch_get_device_index", &shim.get_device_index)) {
-    return false;
-  }
-  struct Named {
-    const char* name;
-    Dtype code;
-  };
-  constexpr Named kNames[] = {
-      {"bool", Dtype::kBool},
-      {"int8", Dtype::kI8},
-      {"int16", Dtype::kI16},
-      {"int32", Dtype::kI32},
-      {"int64", Dtype::kI64},
-      {"uint8", Dtype::kU8},
-      {"uint16", Dtype::kU16},
-      {"uint32", Dtype::kU32},
-      {"uint64", Dtype::kU64},
-      {"float16", Dtype::kF16},
-      {"bfloat16", Dtype::kBF16},
-      {"float32", Dtype::kF32},
-      {"float64", Dtype::kF64},
-      {"float8_e4m3fn", Dtype::kE4M3FN},
-      {"float8_e5m2", Dtype::kE5M2},
-      {"float8_e4m3fnuz", Dtype::kE4M3FNUZ},
-      {"float8_e5m2fnuz", Dtype::kE5M2FNUZ},
-  };
-  for (const Named& entry : kNames) {
-    char symbol[64];
-    PyOS_snprintf(symbol, sizeof symbol, "aoti_torch_dtype_%s", entry.name);
-    int32_t (*number)() = nullptr;
-    if (!find_symbol(library, symbol, &number)) continue;
-    const int32_t value = number();
-    if (value >= 0 && value < kDTypeNumbers) torch.dtypes[value] = entry.code;
-  }
-  return true;
-}
-
 // The current stream of a device. The exchange table asks CUDA for the thread's device three times on the way (100 ns);
 // c10 knows the stream's id without, and id 0 is the default stream, whose handle is NULL. Every answer is checked to
 // be of that device, which it would not be if the function returned something else than is believed.
@@ -170,10 +104,10 @@ constexpr DLPackExchangeAPI kFastStreams = {{1, 3}, nullptr, nullptr, nullptr, n
 void find_current_stream() {
   void* library = dlopen("libc10_cuda.so", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr || torch.exchange == nullptr || torch.exchange->current_work_stream == nullptr) return;
-  find_symbol(library, "_ZN3c104cuda20getCurrentCUDAStreamEa", &torch.current_stream);
+  torch.current_stream = reinterpret_cast<CurrentStream>(dlsym(library, "_ZN3c104cuda20getCurrentCUDAStreamEa"));
 }
 
-Handle handle_of(PyObject* object) { return reinterpret_cast<uint64_t*>(object) + torch.handle_word; }
+TorchHandle handle_of(PyObject* object) { return reinterpret_cast<uint64_t*>(object) + torch.handle_word; }
 uint64_t keys_of(PyObject* object) {
   const uint64_t impl = reinterpret_cast<uint64_t*>(object)[torch.handle_word];
   return reinterpret_cast<const uint64_t*>(impl)[torch.keys_word];
@@ -223,7 +157,7 @@ bool equal_items(PyObject* probe, const char* method, const int64_t* values, int
 
 // Reads a probe through the shim and compares with what its methods say.
 bool probe_agrees(PyObject* probe, Dtype dtype) {
-  Handle handle = handle_of(probe);
+  TorchHandle handle = handle_of(probe);
   void* data = nullptr;
   int64_t* sizes = nullptr;
   int64_t* strides = nullptr;
@@ -248,7 +182,7 @@ const uint64_t* impl_of(PyObject* object) {
 const uint16_t* halves_of(const uint64_t* impl) { return reinterpret_cast<const uint16_t*>(impl); }
 
 // Whether rank, extents and strides stand at a word of the TensorImpl, as the shim tells them.
-bool sizes_are_at(const uint64_t* impl, int word, Handle handle) {
+bool sizes_are_at(const uint64_t* impl, int word, TorchHandle handle) {
   int64_t* sizes = nullptr;
   int64_t* strides = nullptr;
   int64_t rank = 0;
@@ -293,7 +227,7 @@ void locate_fields(PyObject* probes) {
 }
 
 bool verify_acceleration(PyObject* module) {
-  if (!load_shim()) return false;
+  if (!load_torch_shim(&torch.shim, torch.dtypes)) return false;
   Ref f32(PyObject_GetAttrString(module, "float32"));
   Ref i16(f32 ? PyObject_GetAttrString(module, "int16") : nullptr);
   Ref complex64(i16 ? PyObject_GetAttrString(module, "complex64") : nullptr);
@@ -465,7 +399,7 @@ bool read_torch(const Place& place, PyObject* object, TensorView* view) {
   if (!torch.accelerated) return read_slowly(place, object, view);
   const uint64_t keys = keys_of(object);
   if ((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0) return read_unusual(place, object, view);
-  Handle handle = handle_of(object);
+  TorchHandle handle = handle_of(object);
   void* data = nullptr;
   int64_t rank = 0;
   int32_t number = 0;
