@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -85,19 +86,29 @@ def _counted(tree: Tree, passed_on: Sequence[str], options: argparse.Namespace) 
 def _comparisons(runs: list[list[dict[str, Any]]], counts: list[dict[str, float]]) -> list[Comparison]:
     """Return the rows that both trees have, in their order."""
     values: list[dict[str, list[float]]] = []
+    least: list[dict[str, float]] = []
     units: dict[str, str] = {}
     for reports in runs:
         found: dict[str, list[float]] = {}
+        shortest: dict[str, float] = {}
         for report in reports:
             for row in report["rows"]:
                 if row["unit"] in _UNITS:
                     found.setdefault(row["name"], []).append(row["value"])
                     units[row["name"]] = row["unit"]
+                    shortest[row["name"]] = min(row.get("min", row["value"]), shortest.get(row["name"], math.inf))
         values.append(found)
+        least.append(shortest)
     original, fixed = values
     return [
         Comparison(
-            name, units[name], tuple(original[name]), tuple(fixed[name]), counts[0].get(name), counts[1].get(name)
+            name,
+            units[name],
+            tuple(original[name]),
+            tuple(fixed[name]),
+            counts[0].get(name),
+            counts[1].get(name),
+            (least[0][name], least[1][name]),
         )
         for name in original
         if name in fixed

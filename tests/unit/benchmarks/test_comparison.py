@@ -34,6 +34,11 @@ def test_a_time_within_its_spread_is_not_slower() -> None:
     assert row(noisy).slower(1.10) is None
 
 
+def test_a_busy_machine_does_not_lengthen_the_least_sample() -> None:
+    disturbed = Comparison("replay/mixed/jit", "ns", STEADY, (150.0, 151.0, 149.0, 152.0, 150.0), least=(97.0, 98.0))
+    assert disturbed.slower(1.10) is None
+
+
 def test_one_disturbed_run_hides_nothing() -> None:
     assert row((150.0, 152.0, 9000.0, 149.0, 151.0)).slower(1.10) == "time +51%"
 
