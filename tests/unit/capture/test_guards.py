@@ -8,6 +8,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -251,6 +252,8 @@ def test_making_guards_again_and_again_watches_no_more_dicts(program: Program) -
     assert kept.guards.holds()
 
 
+ROOT = Path(__file__).parents[3]
+
 _WITHOUT_WATCHERS = """
 import ctypes
 add = ctypes.pythonapi.PyDict_AddWatcher
@@ -279,7 +282,7 @@ print("compared by value")
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.11 has no dict watchers to run out of")
 def test_without_a_free_watcher_values_are_compared() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(["src", ".", *sys.path])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     out = subprocess.check_output([sys.executable, "-c", _WITHOUT_WATCHERS], env=environment, text=True)
     assert out == "compared by value\n"
 
