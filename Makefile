@@ -18,8 +18,8 @@ WORKERS ?= 2
 
 SOURCES := $(shell find src native -type f -not -name '*.so' -not -path '*/__pycache__/*') \
            pyproject.toml CMakeLists.txt README.md LICENSE
-CXX_SOURCES := $(wildcard native/*.cpp native/*.hpp)
-TIDY_SOURCES := $(wildcard native/*.cpp)
+TIDY_SOURCES := $(wildcard native/*.cpp native/*/*.cpp)
+CXX_SOURCES := $(TIDY_SOURCES) $(wildcard native/*/*.hpp)
 
 .PHONY: demo test test-sanitize lint lint-python lint-cxx torch fuzz bench-instructions bench-matrix clean
 .DELETE_ON_ERROR:

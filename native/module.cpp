@@ -2,17 +2,17 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "call_state.hpp"
-#include "cpu_features.hpp"
-#include "cpu_kernel.hpp"
-#include "cpu_runner.hpp"
-#include "dict_watch.hpp"
-#include "driver_cuda.hpp"
-#include "guards.hpp"
-#include "jit_function.hpp"
-#include "kernel_handle.hpp"
-#include "object_loader.hpp"
-#include "python_kernel.hpp"
+#include "cpu/cpu_features.hpp"
+#include "cpu/cpu_kernel.hpp"
+#include "cpu/cpu_runner.hpp"
+#include "cpu/object_loader.hpp"
+#include "cuda/driver_cuda.hpp"
+#include "guards/dict_watch.hpp"
+#include "guards/guards.hpp"
+#include "jit/jit_function.hpp"
+#include "program/call_state.hpp"
+#include "program/kernel_handle.hpp"
+#include "program/python_kernel.hpp"
 
 namespace {
 

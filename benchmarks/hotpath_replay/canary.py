@@ -36,7 +36,7 @@ def make_canary(folder: Path) -> None:
         else:
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    file = folder / "native" / "jit_function.cpp"
+    file = folder / "native" / "jit" / "jit_function.cpp"
     text, count = _ENTRY.subn(lambda match: match[0] + _BUSY, file.read_text())
     if count != 1:
         raise LookupError(f"{file} has {count} definitions of call_function, where the warm call begins; expected 1")

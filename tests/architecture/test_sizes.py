@@ -12,7 +12,7 @@ FUNCTION_LINES = 60
 
 def _sources() -> list[Path]:
     return sorted(
-        [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").glob("*.[ch]pp"), *(ROOT / "benchmarks").rglob("*.py")]
+        [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.[ch]pp"), *(ROOT / "benchmarks").rglob("*.py")]
     )
 
 

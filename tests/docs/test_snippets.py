@@ -151,7 +151,7 @@ def test_commands_work(command: str, where: str, tmp_path: Path) -> None:
 
 
 def test_the_page_of_settings_has_every_variable_that_the_code_reads() -> None:
-    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").glob("*.cpp")]
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "native").rglob("*.cpp")]
     read = {name for path in sources for name in re.findall(r"""["'](DARTER_[A-Z_]+)["']""", path.read_text())}
     told = set(re.findall(r"^\| `(DARTER_[A-Z_]+)` \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE))
     assert told == read

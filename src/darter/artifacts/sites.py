@@ -9,7 +9,8 @@ from darter.ir.places import Loc
 def sites_of(artifact: Artifact) -> tuple[Loc, ...]:
     """Return the table that the site numbers of a call state's errors index.
 
-    The program's sites come first, then one per message of each kernel, in order (native/call_state.cpp counts alike).
+    The program's sites come first, then one per message of each kernel, in order; native/program/call_state.cpp counts
+    alike.
     """
     messages = [message for kernel in artifact.kernels for message in kernel.messages]
     return (

@@ -22,7 +22,7 @@ from darter.capture.structure import SPECIAL, is_library_class, structure_of
 from darter.errors import SignatureError
 
 Watch = tuple[Any, ...]
-"""One thing for the native guards to compare: ``(kind, container, ...)``, see native/guards.hpp."""
+"""One thing for the native guards to compare: ``(kind, container, ...)``, see native/guards/guards.hpp."""
 
 _IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 

@@ -15,7 +15,7 @@ from darter.ir.program import Instruction, LaunchSpec, Opcode, Program, RaiseSpe
 MAX_REGISTERS = 4096
 MAX_INSTRUCTIONS = 65535
 MAX_LAUNCH_ARGUMENTS = 1024
-"""Limits of the native module (native/program.hpp)."""
+"""Limits of the native module (native/program/program.hpp)."""
 
 _UNARY = {n.UnaryOp.NEG: Opcode.NEG, n.UnaryOp.NOT: Opcode.NOT, n.UnaryOp.ABS: Opcode.ABS}
 _BINARY = {op: Opcode[op.name] for op in n.BinaryOp}

@@ -1,4 +1,4 @@
-"""Launch programs as bytes: what an artifact stores and what the native module decodes (native/program_decode.cpp).
+"""Launch programs as bytes: what an artifact stores and native/program/program_decode.cpp decodes.
 
 Little-endian throughout.  A header (magic, schema, counts), then the parts in the order of :class:`Program`'s fields; a
 string is its length in bytes and its UTF-8.  ``decode(encode(p)) == p``, and every byte string has at most one reading.
@@ -15,7 +15,7 @@ from darter.ir.places import Loc
 from darter.ir.program import Instruction, LaunchSpec, Opcode, Program, RaiseSpec
 
 SCHEMA = 1
-"""Version of the byte layout and of the opcodes; stands again in native/program.hpp."""
+"""Version of the byte layout and of the opcodes; stands again in native/program/program.hpp."""
 
 _MAGIC = b"dtlp"
 _HEADER = struct.Struct("<4s8I")

@@ -19,7 +19,7 @@ from darter.ir.places import Loc
 
 
 class Opcode(enum.IntEnum):
-    """Instruction codes; the numbers are part of the artifact schema and stand again in native/program.hpp.
+    """Instruction codes; the numbers are part of the artifact schema and stand again in native/program/program.hpp.
 
     ``MOVE``: dst = a.  Arithmetic and comparison: dst = a op b in ``dtype``.  ``CAST``: dst = a (of type ``b``, a dtype
     code) as ``dtype``.  ``SELECT``: dst = a ? b : c.  ``JUMP``: to instruction ``c``; ``JUMP_UNLESS``: when a is false.

@@ -1,4 +1,4 @@
-"""The facts of one tensor: unit-stride axis, ``vec16``, index width, static layout; native/key.cpp agrees."""
+"""The facts of one tensor: unit-stride axis, ``vec16``, index width, static layout; native/key/key.cpp agrees."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from darter.dtypes import ScalarType
 
 
 class ParamKind(enum.IntEnum):
-    """What a parameter accepts; the numbers stand again in native/plan.hpp.
+    """What a parameter accepts; the numbers stand again in native/signature/plan.hpp.
 
     ``ANY`` is an unannotated parameter: the kind of its argument is found at each call.
     """

@@ -1,4 +1,4 @@
-"""The full key: descriptors written as 64-bit words.  The readable reference of native/key.cpp, equal word for word.
+"""The full key: descriptors written as 64-bit words.  The readable reference of native/key/, equal word for word.
 
 Layout of the words (bit positions from 0; ``a << n`` is field ``a`` at bit ``n``)::
 

@@ -56,11 +56,11 @@ def test_nothing_there_is_said_with_what_was_looked_for(tmp_path: Path) -> None:
 
 
 def test_every_source_counts_for_the_cache(tmp_path: Path) -> None:
-    for name in ("native/launch.cpp", "src/darter/a.py", "pyproject.toml", "CMakeLists.txt"):
+    for name in ("native/jit/launch.cpp", "src/darter/a.py", "pyproject.toml", "CMakeLists.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("1")
     seen = {source_digest(tmp_path)}
-    for name in ("native/launch.cpp", "src/darter/a.py", "pyproject.toml", "CMakeLists.txt"):
+    for name in ("native/jit/launch.cpp", "src/darter/a.py", "pyproject.toml", "CMakeLists.txt"):
         (tmp_path / name).write_text("2")
         seen.add(source_digest(tmp_path))
     assert len(seen) == 5

@@ -65,6 +65,6 @@ def _enumerators(header: str, name: str) -> dict[str, int]:
 
 def test_native_numbers_are_the_same() -> None:
     opcodes = {op.name.replace("_", "").lower(): int(op) for op in Opcode}
-    assert _enumerators("scalar_ops.hpp", "Opcode") == opcodes
-    assert _enumerators("dtype.hpp", "Dtype") == {"pointer": 0, **{dtype.name: dtype.code for dtype in ALL}}
-    assert f"kProgramSchema = {SCHEMA};" in (NATIVE / "program.hpp").read_text()
+    assert _enumerators("scalars/scalar_ops.hpp", "Opcode") == opcodes
+    assert _enumerators("scalars/dtype.hpp", "Dtype") == {"pointer": 0, **{dtype.name: dtype.code for dtype in ALL}}
+    assert f"kProgramSchema = {SCHEMA};" in (NATIVE / "program" / "program.hpp").read_text()

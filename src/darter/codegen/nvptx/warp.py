@@ -17,7 +17,7 @@ from darter.ir import nodes as ir
 _AXES = "xyz"
 _FULL_MASK = 0xFFFFFFFF
 ASSERT_RECORDS = 64
-"""Records of native/cuda_context.hpp's AssertBuffer: 64 bytes of head, then records of 96 bytes."""
+"""Records of native/cuda/cuda_context.hpp's AssertBuffer: 64 bytes of head, then records of 96 bytes."""
 ASSERT_HEAD_BYTES = 64
 ASSERT_RECORD_BYTES = 96
 MAX_ASSERT_OPERANDS = 8

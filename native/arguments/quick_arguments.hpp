@@ -1,0 +1,107 @@
+// The arguments that most calls consist of, read in one loop; the first look that read_arguments takes.
+#pragma once
+
+#include "arguments/plain_tensor.hpp"
+#include "arguments/scalar.hpp"
+#include "launcher/launcher.hpp"
+
+namespace darter {
+
+// The few kinds of argument that calls consist of, where nothing about them is unusual. Their words and slots go
+// straight to the ends of the buffers, which have room for them.
+struct QuickReader {
+  Call* call;
+  uint64_t* slots;
+  uint64_t* words;
+
+  // Words and slots that a quick argument takes, at most.
+  static constexpr size_t kMost = kPlainSlots;
+
+  // Takes the ends over where there is room for `count` arguments; false where there is none.
+  bool begin(size_t count) {
+    slots = call->slots.end();
+    words = call->words.end();
+    return call->slots.has_room(count * kMost) && call->words.has_room(count * kMost);
+  }
+  void end() {
+    call->slots.set_end(slots);
+    call->words.set_end(words);
+  }
+
+  // False with nothing changed where the argument has to be read the general way.
+  DARTER_INLINE bool read(const Param* param, PyObject* value, int index) {
+    int64_t number = 0;
+    switch (param->quick) {
+      case QuickKind::Tensor:
+        if (Py_TYPE(value) == param->cache.numpy_type) return numpy(param, value, index);
+        return param->cache.reader == ReaderKind::Torch && Py_TYPE(value) == param->cache.type &&
+               torch(param, value, index);
+      case QuickKind::Int:
+        if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
+        *slots++ = static_cast<uint64_t>(number);
+        return true;
+      case QuickKind::Constexpr:
+        if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
+        words[0] = kTagConstexpr;
+        words[1] = kValueInt;
+        words[2] = static_cast<uint64_t>(number);
+        words += 3;
+        return true;
+      case QuickKind::Stream:
+        return value == Py_None;
+      case QuickKind::None:
+        break;
+    }
+    return false;
+  }
+
+  // An array of the dtype seen last, of ordinary layout, on the device of the others.
+  DARTER_INLINE bool numpy(const Param* param, PyObject* value, int index) {
+    const auto* array = reinterpret_cast<const NumpyArray*>(value);
+    const TypeCache& cache = param->cache;
+    if (DARTER_UNLIKELY(reinterpret_cast<PyObject*>(array->descr) != cache.dtype_object)) return false;
+    const uint64_t layout = plain_numpy(array, cache.item_shift, slots);
+    if (DARTER_UNLIKELY(layout == kIrregular)) return false;
+    if (param->has_contract) {
+      call->param = index;
+      if (!contract_fits(param, cache.dtype, array->nd, array->dimensions, call)) return false;
+    }
+    if (DARTER_UNLIKELY(call->device != kHostDevice)) {
+      if (call->device != Call::kNoDevice) return false;
+      call->device = kHostDevice;
+      call->device_param = index;
+    }
+    if (DARTER_UNLIKELY((array->flags & kNumpyWriteable) == 0)) {
+      call->param = index;
+      call->set_readonly();
+    }
+    slots += 1 + 2 * array->nd;
+    *words++ = cache.word | layout;
+    return true;
+  }
+
+  // A dense tensor of ordinary layout, on the device and of the framework of the others.
+  DARTER_INLINE bool torch(const Param* param, PyObject* value, int index) {
+    TensorView view;
+    if (DARTER_UNLIKELY(!quick_torch(value, &view))) return false;
+    const uint64_t layout = plain_view(view, slots);
+    if (DARTER_UNLIKELY(layout == kIrregular)) return false;
+    if (param->has_contract) {
+      call->param = index;
+      if (!contract_fits(param, view.dtype, view.rank, view.shape, call)) return false;
+    }
+    if (DARTER_UNLIKELY(device_number(view) != call->device)) {
+      if (call->device != Call::kNoDevice) return false;
+      call->device = device_number(view);
+      call->device_param = index;
+      call->framework = view.framework;
+    }
+    if (DARTER_UNLIKELY(view.framework != call->framework)) return false;
+    slots += 1 + 2 * view.rank;
+    *words++ =
+        kTagTensor | static_cast<uint64_t>(view.dtype) << 8 | layout | static_cast<uint64_t>(view.device_type) << 40;
+    return true;
+  }
+};
+
+}  // namespace darter

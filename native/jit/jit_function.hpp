@@ -1,0 +1,53 @@
+// The Python types of the warm call: JitFunction, CompiledFunction and what binding either to an object gives.
+#pragma once
+
+#include "launcher/launcher.hpp"
+#include "program/call_state.hpp"
+
+namespace darter {
+
+struct JitFunctionObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* dict;
+  PyObject* weak_references;
+  Launcher* launcher;
+};
+
+// One frozen call state of a launcher, with the key that it is good for.
+struct CompiledFunctionObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* dict;
+  PyObject* weak_references;
+  JitFunctionObject* function;  // owned
+  PyObject* cold;               // owned: (mismatch, drift)
+  CallState* state;             // owned
+  std::vector<uint64_t>* words;
+};
+
+// A launcher or a compiled one, bound to an object.
+struct BoundFunctionObject {
+  PyObject_HEAD vectorcallfunc vectorcall;
+  PyObject* weak_references;
+  PyObject* function;  // owned
+  PyObject* self;      // owned
+};
+
+extern PyTypeObject* JitFunction_Type;
+extern PyTypeObject* CompiledFunction_Type;
+extern PyTypeObject* BoundFunction_Type;
+
+// Descriptor slot of both function types: through a class the function itself, through an instance a bound one.
+PyObject* bind_to_instance(PyObject* function, PyObject* instance, PyObject* owner);
+
+// A CompiledFunction for arguments given as a tuple and a dict (or NULL).
+PyObject* make_compiled(JitFunctionObject* function, PyObject* cold, PyObject* args, PyObject* kwargs);
+
+// Binds a tuple and a dict as a call would; as Binder::bind, with `values` holding the argument array.
+PyObject* const* bind_packed(Launcher* launcher, PyObject* args, PyObject* kwargs, std::vector<PyObject*>* values,
+                             Ref* names, PyObject** room);
+
+bool register_jit_function(PyObject* module);
+bool register_compiled_function(PyObject* module);
+bool register_bound_function(PyObject* module);
+
+}  // namespace darter
