@@ -88,6 +88,21 @@ PyObject* with_options(PyObject* self, PyObject* args, PyObject* kwargs) {
   return function ? bind_to_instance(function.get(), as_bound(self)->self, nullptr) : nullptr;
 }
 
+// As Python's own methods: by the object and the name under which it finds the function.
+PyObject* reduce(PyObject* self, PyObject* /*unused*/) {
+  Ref builtins(PyImport_ImportModule("builtins"));
+  Ref getter(builtins ? PyObject_GetAttrString(builtins.get(), "getattr") : nullptr);
+  Ref name(getter ? PyObject_GetAttrString(as_bound(self)->function, "__name__") : nullptr);
+  return name ? Py_BuildValue("O(OO)", getter.get(), as_bound(self)->self, name.get()) : nullptr;
+}
+
+// Bound to a copy of the object, as Python's own methods are; the function's own would give the function.
+PyObject* deep_copy(PyObject* self, PyObject* memo) {
+  Ref module(PyImport_ImportModule("copy"));
+  Ref object(module ? PyObject_CallMethod(module.get(), "deepcopy", "OO", as_bound(self)->self, memo) : nullptr);
+  return object ? bind_to_instance(as_bound(self)->function, object.get(), nullptr) : nullptr;
+}
+
 template <typename Function>
 PyCFunction method(Function function) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
@@ -97,6 +112,9 @@ PyMethodDef methods[] = {
     {"warm", method(warm), METH_VARARGS | METH_KEYWORDS, "Compile and load for these arguments; launch nothing."},
     {"explain", method(explain), METH_VARARGS | METH_KEYWORDS, "Say what a call would do, and why."},
     {"with_options", method(with_options), METH_VARARGS | METH_KEYWORDS, "Return a bound view with other options."},
+    {"__copy__", same_object, METH_NOARGS, "Return the bound launcher itself."},
+    {"__deepcopy__", deep_copy, METH_O, "Return the launcher bound to a copy of the object."},
+    {"__reduce__", reduce, METH_NOARGS, "Return how pickle and copy find the bound launcher again."},
     {nullptr, nullptr, 0, nullptr},
 };
 

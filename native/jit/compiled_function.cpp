@@ -94,6 +94,20 @@ PyObject* get_words(PyObject* self, void* /*unused*/) {
   return words_tuple(as_compiled(self)->words->data(), as_compiled(self)->words->size());
 }
 
+PyObject* refuse_pickle(PyObject* self, PyObject* /*unused*/) {
+  return PyErr_Format(PyExc_TypeError,
+                      "%R cannot be pickled: it holds code that is loaded in this process. Pickle its launcher "
+                      "(.function), and call dt.compile in the other process",
+                      self);
+}
+
+PyMethodDef methods[] = {
+    {"__copy__", same_object, METH_NOARGS, "Return the compiled function itself."},
+    {"__deepcopy__", same_object, METH_O, "Return the compiled function itself."},
+    {"__reduce__", refuse_pickle, METH_NOARGS, "Raise TypeError: loaded code belongs to its process."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, vectorcall), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, dict), READONLY, nullptr},
@@ -117,6 +131,7 @@ PyType_Slot slots[] = {
     {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
     {Py_tp_descr_get, reinterpret_cast<void*>(bind_to_instance)},
     {Py_tp_repr, reinterpret_cast<void*>(repr_compiled)},
+    {Py_tp_methods, methods},
     {Py_tp_members, members},
     {Py_tp_getset, getters},
     {0, nullptr},

@@ -137,6 +137,9 @@ PyObject* clear_all(PyObject* self, PyObject* args, PyObject* kwargs) {
   return forward<kClear>(self, args, kwargs);
 }
 
+// Pickled by its name, as a function is: another process imports the module and finds its own launcher there.
+PyObject* reduce(PyObject* self, PyObject* /*unused*/) { return PyObject_GetAttrString(self, "__qualname__"); }
+
 // -- methods for the cold object and for tests
 // -------------------------------------------------------------------------
 
@@ -264,6 +267,9 @@ PyMethodDef methods[] = {
     {kAcceptDrift, method(forward<kAcceptDrift>), kPacked, "Accept the captured values as they are now."},
     {"__set_name__", note_method, METH_VARARGS, "Note that the function is a method."},
     {kClear, method(clear_all), kPacked, "Forget call states and baselines of this process."},
+    {"__copy__", same_object, METH_NOARGS, "Return the launcher itself."},
+    {"__deepcopy__", same_object, METH_O, "Return the launcher itself."},
+    {"__reduce__", reduce, METH_NOARGS, "Return the qualified name, by which pickle finds the launcher again."},
     {"_bind", method(bound_arguments), kFast, "Return the bound arguments, defaults filled in."},
     {"_key_words", method(key_words), kFast, "Return the key words of a call."},
     {"_slots", method(argument_slots), kFast, "Return the argument slots of a call."},

@@ -6,6 +6,9 @@
 
 namespace darter {
 
+// What copy and deepcopy return of a launcher, as of a plain function: itself.
+inline PyObject* same_object(PyObject* self, PyObject* /*unused*/) { return Py_NewRef(self); }
+
 struct JitFunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* dict;

@@ -8,8 +8,15 @@
 namespace darter {
 namespace {
 
+// Whether the exception on its way says nothing about the argument: an interrupt, an exit, no memory.
+bool is_no_refusal() {
+  return PyErr_Occurred() != nullptr &&
+         (PyErr_ExceptionMatches(PyExc_Exception) == 0 || PyErr_ExceptionMatches(PyExc_MemoryError) != 0);
+}
+
 // An exception that is on its way (from a getter of the user's, say) becomes the cause of the refusal.
 bool refuse(const Place& place, const char* error, const char* format, va_list arguments) {
+  if (is_no_refusal()) return false;
   PyObject* type = nullptr;
   PyObject* cause = nullptr;
   PyObject* traceback = nullptr;
@@ -126,13 +133,23 @@ bool choose_reader(const Place& place, PyObject* object, TypeCache* cache) {
   return true;
 }
 
+bool check_extents(const Place& place, const TensorView& view) {
+  for (int axis = 0; axis < view.rank; ++axis) {
+    if (view.shape[axis] < 0) {
+      return refuse_value(place, "found the extent %lld on axis %d; accepted: 0 and more",
+                          static_cast<long long>(view.shape[axis]), axis);
+    }
+  }
+  return true;
+}
+
 bool view_of_dltensor(const Place& place, const DLTensor& tensor, TensorView* view) {
   view->dtype = dtype_of_dlpack(tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   if (view->dtype == kNoDtype) {
     return refuse_type(
         place,
-        "found a DLPack data type (code %d, %d bits, %d lanes) that kernels cannot hold; accepted: bool, "
-        "integers of 8 to 64 bits, float16, bfloat16, float32, float64 and the float8 types",
+        "found a DLPack data type (code %d, %d bits, %d lanes) that kernels cannot hold; accepted: " DARTER_DTYPES_TEXT
+        ". Convert it in its own library, or pass its bytes as uint8",
         tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   }
   if (tensor.ndim < 0 || tensor.ndim > kMaxRank) {

@@ -8,6 +8,11 @@ namespace darter {
 
 constexpr int kMaxRank = 64;
 
+// Element types, for refusals. Other float8 types exist, so the four are named.
+#define DARTER_DTYPES_TEXT                                                \
+  "bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64, " \
+  "float8_e4m3fn, float8_e4m3fnuz, float8_e5m2 and float8_e5m2fnuz"
+
 // What a reader finds. The pointers belong to the array, or to `storage`; they are good until Python code runs.
 struct TensorView {
   uint64_t address;
@@ -52,6 +57,9 @@ bool quick_torch(PyObject* object, TensorView* view);
 bool read_exchange(const Place& place, PyObject* object, const DLPackExchangeAPI* api, TensorView* view);
 bool read_dlpack(const Place& place, PyObject* object, TensorView* view);
 bool read_array_interface(const Place& place, PyObject* object, bool cuda, TensorView* view);
+
+// Refuses a negative extent, which only a broken producer gives: no loop over such a tensor would say so.
+DARTER_COLD bool check_extents(const Place& place, const TensorView& view);
 
 // Copies a DLTensor, whose owner may go away, into the view.
 bool view_of_dltensor(const Place& place, const DLTensor& tensor, TensorView* view);

@@ -43,12 +43,33 @@ PyObject* capsule_of(PyObject* object, bool on_host, const DLPackExchangeAPI* st
   return capsule;
 }
 
-int host_device(PyObject* object) {
+// Whether the object says that it lies in host memory: 1 or 0, or -1 with a refusal set.
+int host_device(const Place& place, PyObject* object) {
   Ref device(PyObject_CallMethod(object, "__dlpack_device__", nullptr));
-  if (!device || !PyTuple_Check(device.get()) || PyTuple_GET_SIZE(device.get()) < 1) return -1;
-  Ref number(PyNumber_Index(PyTuple_GET_ITEM(device.get(), 0)));
-  if (!number) return -1;
-  return folded_device_type(static_cast<int32_t>(PyLong_AsLong(number.get()))) == kDLCPU ? 1 : 0;
+  if (device && PyTuple_Check(device.get()) && PyTuple_GET_SIZE(device.get()) >= 1) {
+    Ref index(PyNumber_Index(PyTuple_GET_ITEM(device.get(), 0)));
+    const long number = index ? PyLong_AsLong(index.get()) : -1;
+    if (number > 0 && number <= INT32_MAX) return folded_device_type(static_cast<int32_t>(number)) == kDLCPU ? 1 : 0;
+  }
+  if (!device) {
+    refuse_type(place, "the __dlpack_device__ of a %s failed; pass a dense array or tensor", Py_TYPE(object)->tp_name);
+  } else {
+    refuse_type(place, "its __dlpack_device__ gave %R; accepted: (device type, device number), both ints",
+                device.get());
+  }
+  return -1;
+}
+
+// Calls the producer's deleter, which may run Python and must not meet an exception that is on its way.
+template <typename Managed>
+void release(Managed* managed) {
+  if (managed->deleter == nullptr) return;
+  PyObject* type = nullptr;
+  PyObject* value = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  managed->deleter(managed);
+  PyErr_Restore(type, value, traceback);
 }
 
 // The consumer renames the capsule and calls the deleter itself: the array lives on in the caller's hands, and the view
@@ -60,15 +81,17 @@ bool consume(const Place& place, PyObject* capsule, const char* name, const char
   bool read = true;
   if constexpr (sizeof(Managed) == sizeof(DLManagedTensorVersioned)) {
     if (managed->version.major != 1) {
-      read = refuse_type(place, "found DLPack version %u; accepted: 1", managed->version.major);
+      read =
+          refuse_type(place, "found DLPack version %u; accepted: 0 and 1. Update the library that made it, or darter",
+                      managed->version.major);
     } else if ((managed->flags & kDLPackIsCopied) != 0) {
       read = refuse_type(place, "its __dlpack__ made a copy, so results would be lost; pass a plain array");
     }
     view->readonly = (managed->flags & kDLPackReadOnly) != 0;
   }
-  read = read && view_of_dltensor(place, managed->dl_tensor, view);
+  read = read && view_of_dltensor(place, managed->dl_tensor, view) && check_extents(place, *view);
   PyCapsule_SetName(capsule, used_name);
-  if (managed->deleter != nullptr) managed->deleter(managed);
+  release(managed);
   return read;
 }
 
@@ -99,9 +122,10 @@ bool read_exchange(const Place& place, PyObject* object, const DLPackExchangeAPI
 
 bool read_dlpack(const Place& place, PyObject* object, TensorView* view) {
   view->readonly = false;
-  const int on_host = host_device(object);
+  const int on_host = host_device(place, object);
+  if (on_host < 0) return false;
   const DLPackExchangeAPI* streams = on_host == 0 ? streams_of(object) : nullptr;
-  Ref capsule(on_host < 0 ? nullptr : capsule_of(object, on_host == 1, streams));
+  Ref capsule(capsule_of(object, on_host == 1, streams));
   if (!capsule) {
     return refuse_type(place, "a %s could not be read through __dlpack__; pass a dense array or tensor",
                        Py_TYPE(object)->tp_name);
@@ -114,7 +138,9 @@ bool read_dlpack(const Place& place, PyObject* object, TensorView* view) {
   if (PyCapsule_IsValid(capsule.get(), "dltensor")) {
     return consume<DLManagedTensor>(place, capsule.get(), "dltensor", "used_dltensor", view);
   }
-  return refuse_type(place, "its __dlpack__ returned a %s and no DLPack capsule", Py_TYPE(capsule.get())->tp_name);
+  return refuse_type(place,
+                     "its __dlpack__ returned %R and no unused DLPack capsule; accepted: a new capsule at each call",
+                     capsule.get());
 }
 
 }  // namespace darter

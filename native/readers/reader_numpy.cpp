@@ -14,9 +14,7 @@ bool learn_numpy_dtype(const Place& place, NumpyDescr* descr, TypeCache* cache) 
   }
   const Dtype dtype = dtype_of_numpy_scalar(descr->typeobj);
   if (dtype == kNoDtype) {
-    return refuse_type(place,
-                       "found dtype %S; accepted: bool, signed and unsigned integers, float16, bfloat16, float32, "
-                       "float64 and the float8 types. Convert it with array.astype(...)",
+    return refuse_type(place, "found dtype %S; accepted: " DARTER_DTYPES_TEXT ". Convert it with array.astype(...)",
                        object);
   }
   PyObject* old = std::exchange(cache->dtype_object, Py_NewRef(object));

@@ -309,11 +309,8 @@ DARTER_COLD bool read_unusual(const Place& place, PyObject* object, TensorView* 
 DARTER_COLD bool refuse_dtype(const Place& place, PyObject* object) {
   Ref dtype(PyObject_GetAttrString(object, "dtype"));
   if (!dtype) return false;
-  return refuse_type(
-      place,
-      "found dtype %S; accepted: bool, integers of 8 to 64 bits, float16, bfloat16, float32, float64 and "
-      "the float8 types. Convert it with tensor.to(...)",
-      dtype.get());
+  return refuse_type(place, "found dtype %S; accepted: " DARTER_DTYPES_TEXT ". Convert it with tensor.to(...)",
+                     dtype.get());
 }
 
 // Ways 2 and 3.

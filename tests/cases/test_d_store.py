@@ -163,6 +163,19 @@ def test_D05_an_entry_that_cannot_be_opened_is_a_miss(
     assert launch.compiles == 1
 
 
+def test_D05_an_entry_that_cannot_be_opened_hides_no_other(tmp_path: Path) -> None:
+    launcher = Launcher(tmp_path)
+    launcher()
+    [entry] = entry_files(tmp_path)
+    newer = entry.with_name("f" * 32)
+    newer.mkdir()
+    os.utime(newer, (2**32, 2**32))
+    again = Launcher(tmp_path)
+    with _warns_once("an entry could not be read"):
+        assert again() == CODE
+    assert again.compiles == 0
+
+
 def test_D05_a_handle_that_is_stale_once_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Launcher(tmp_path)()
     launch = Launcher(tmp_path)

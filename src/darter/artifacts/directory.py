@@ -17,7 +17,6 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
 from typing import BinaryIO
 
 from darter.artifacts.eviction import Eviction
@@ -78,19 +77,19 @@ class Directory:
         os.makedirs(folder, exist_ok=True)
         return os.path.join(folder, group[:2])
 
-    def open_newest_first(self, group: str) -> Iterator[tuple[str, BinaryIO]]:
-        """Yield (name, stream) of the group's entries, most recently used first; each stream is closed afterwards."""
+    def newest_first(self, group: str) -> list[str]:
+        """Return the names of the group's entries, most recently used first."""
         folder = self._folder(group)
         try:
             with os.scandir(folder) as entries:
                 found = [(_modified_ns(entry), entry.name) for entry in entries if _NAME.match(entry.name)]
         except FileNotFoundError:
-            return
-        for _, name in sorted(found, reverse=True):
-            with contextlib.suppress(FileNotFoundError):  # evicted since it was listed
-                stream = _open_again_if_stale(os.path.join(folder, name))
-                with stream:
-                    yield name, stream
+            return []
+        return [name for _, name in sorted(found, reverse=True)]
+
+    def open(self, group: str, name: str) -> BinaryIO:
+        """Return the entry's open file; raises ``FileNotFoundError`` when it was evicted since it was listed."""
+        return _open_again_if_stale(os.path.join(self._folder(group), name))
 
     def put(self, group: str, name: str, data: bytes) -> None:
         """Write ``data`` beside its place and rename it into it; raises ``OSError``, leaving nothing behind."""

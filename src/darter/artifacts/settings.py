@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from darter.errors import StoreWarning
 
@@ -44,7 +45,10 @@ def settings_from(environment: Mapping[str, str]) -> StoreSettings:
 
 def _directory(named: str) -> str | None:
     if named:
-        return os.path.abspath(os.path.expanduser(named))
+        try:
+            return _absolute(named)
+        except OSError:  # a relative path, and the directory that the process stands in was removed
+            return None
     import platformdirs  # 10 ms that a process with DARTER_CACHE_DIR set does not pay
 
     try:
@@ -53,6 +57,12 @@ def _directory(named: str) -> str | None:
         return None
     # Older versions leave "~" as it is then; a store in "./~" would surprise everybody.
     return found if os.path.isabs(found) else None
+
+
+@lru_cache(maxsize=16)
+def _absolute(named: str) -> str:
+    """Return the path from where the process stood at its first use: a later ``chdir`` does not move the store."""
+    return os.path.abspath(os.path.expanduser(named))
 
 
 def _number(environment: Mapping[str, str], name: str, default: float, accepted: str) -> float:

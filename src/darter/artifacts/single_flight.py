@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
+
+_LOOK_AFTER_S = 0.5
+"""How often a waiter looks whether the maker is still at work."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +48,9 @@ class SingleFlight(Generic[Result]):
                 return self._fly(key, flight, make)
             if flight.owner == threading.get_ident():
                 return make()
-            flight.landed.wait()
+            while not flight.landed.wait(_LOOK_AFTER_S):
+                if not _is_flying(flight.owner):
+                    self._land(key, flight)
             if flight.error is not None:
                 raise flight.error
             if flight.results:
@@ -59,11 +65,27 @@ class SingleFlight(Generic[Result]):
             flight.error = error
             raise
         finally:
-            with self._lock:
-                self._flights.pop(key, None)
-            flight.landed.set()
+            self._land(key, flight)
+
+    def _land(self, key: Hashable, flight: _Flight[Result]) -> None:
+        with self._lock:
+            if self._flights.get(key) is flight:
+                del self._flights[key]
+        flight.landed.set()
 
     def _reset(self) -> None:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._flights: dict[Hashable, _Flight[Result]] = {}
+
+
+def _is_flying(thread: int) -> bool:
+    """Tell whether a thread is inside :meth:`SingleFlight.run`.
+
+    A signal handler's exception can strike between any two instructions, so also before a flight's ``try`` and inside
+    its ``finally``: then nobody lands it.
+    """
+    frame = sys._current_frames().get(thread)
+    while frame is not None and frame.f_code is not SingleFlight.run.__code__:
+        frame = frame.f_back
+    return frame is not None

@@ -55,24 +55,31 @@ class Store:
         if directory is None:
             return None
         try:
-            for name, stream in directory.open_newest_first(key.digest):
-                try:
-                    head = entry_format.read_head(stream)
-                    # The name is a cut hash and decides nothing: the whole record does.
-                    if head.key != key.data or not resolve(head.manifest):
-                        continue
-                    build = Build(head.manifest, entry_format.read_artifact(stream, head), from_disk=True)
-                except ArtifactError as error:
-                    self._drop(directory, key, name, error)
-                    continue
-                except OSError as error:
-                    self._warn("read", f"an entry could not be read ({error})")
-                    continue
-                self._touch(directory, key, name)
-                return build
+            names = directory.newest_first(key.digest)
         except OSError as error:
             self._warn("read", f"it could not be read ({error})")
-        return None
+            return None
+        # What is wrong with one entry keeps nobody from the next.
+        return next((build for name in names if (build := self._read(directory, key, name, resolve))), None)
+
+    def _read(self, directory: Directory, key: KeyRecord, name: str, resolve: Callable[[bytes], bool]) -> Build | None:
+        try:
+            with directory.open(key.digest, name) as stream:
+                head = entry_format.read_head(stream)
+                # The name is a cut hash and decides nothing: the whole record does.
+                if head.key != key.data or not resolve(head.manifest):
+                    return None
+                build = Build(head.manifest, entry_format.read_artifact(stream, head), from_disk=True)
+        except FileNotFoundError:  # evicted since it was listed
+            return None
+        except ArtifactError as error:
+            self._drop(directory, key, name, error)
+            return None
+        except OSError as error:
+            self._warn("read", f"an entry could not be read ({error})")
+            return None
+        self._touch(directory, key, name)
+        return build
 
     def publish(self, key: KeyRecord, build: Build) -> None:
         """Keep ``build`` for other processes, as one atomic unit; a failure is warned about once."""
@@ -141,7 +148,7 @@ class Store:
         if self._settings.limit_bytes == 0:
             return None
         if self._settings.directory is None:
-            self._warn("place", "no user cache directory is to be found; set DARTER_CACHE_DIR")
+            self._warn("place", "no directory for it is to be found; set DARTER_CACHE_DIR to an absolute path")
             return None
         directory = Directory(self._settings.directory, self._settings)
         try:

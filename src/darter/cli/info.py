@@ -26,7 +26,7 @@ def info() -> None:
 def store_facts(settings: StoreSettings) -> dict[str, str]:
     """Return what is to be told about the store; makes nothing."""
     if settings.directory is None:
-        return {"store": "none: no user cache directory is to be found; set DARTER_CACHE_DIR"}
+        return {"store": "none: no directory for it is to be found; set DARTER_CACHE_DIR to an absolute path"}
     files = [path for path in Path(settings.directory).rglob("*") if path.is_file() and path.stat().st_size]
     size_mib = sum(path.stat().st_size for path in files) / 2**20
     return {

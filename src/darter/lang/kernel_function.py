@@ -47,5 +47,18 @@ class KernelFunction:
         """Return a kernel of the same function with ``options``; this one stays as it is."""
         return KernelFunction(self.__wrapped__, options)
 
+    def __copy__(self) -> KernelFunction:
+        """Return the kernel itself, as copies of plain functions are."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> KernelFunction:
+        """Return the kernel itself, as copies of plain functions are."""
+        return self
+
+    def __reduce__(self) -> str:
+        """Return the qualified name: pickle finds the kernel again by it, as it does functions."""
+        qualified: str = self.__wrapped__.__qualname__
+        return qualified
+
     def __repr__(self) -> str:
         return f"<dt.kernel {self.__wrapped__.__module__}.{self.__wrapped__.__qualname__}>"

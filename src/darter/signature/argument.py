@@ -64,6 +64,11 @@ class TensorArgument:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a TensorArgument is immutable; its mark_ methods return a new one (set {name!r})")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how copy and pickle make it anew: around a copy of its tensor."""
+        layout = self.shape_mask, self.stride_mask, self.shape_divisors, self.stride_divisors
+        return TensorArgument, (self.source, *layout)
+
     def __repr__(self) -> str:
         return f"dt.from_dlpack(<{type(self.source).__name__}>, static shape {self._static(self.shape_mask)}, " + (
             f"static strides {self._static(self.stride_mask)})"

@@ -64,10 +64,13 @@ def checked_view(
     device: tuple[int, int],
     readonly: bool,
 ) -> TensorView:
-    """Return the view, after the checks that hold for every source: no NULL data with elements, an aligned base.
+    """Return the view, after the checks that hold for every source: no negative extent, no NULL data with elements, an
+    aligned base.
 
     Raises ``ArgumentValueError``.
     """
+    if any(extent < 0 for extent in shape):
+        raise wrong_value(name, f"a negative extent in shape {shape}", "its producer is broken; make an array anew.")
     empty = 0 in shape
     if not address and not empty:
         raise wrong_value(

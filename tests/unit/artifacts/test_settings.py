@@ -30,6 +30,23 @@ def test_a_relative_directory_is_made_absolute(tmp_path: Path, monkeypatch: pyte
     assert settings_from({"DARTER_CACHE_DIR": "here"}).directory == str(tmp_path / "here")
 
 
+def test_a_relative_directory_stays_where_it_was_when_the_process_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    first = settings_from({"DARTER_CACHE_DIR": "stays"})
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert settings_from({"DARTER_CACHE_DIR": "stays"}) == first
+
+
+def test_a_relative_directory_of_nowhere_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert settings_from({"DARTER_CACHE_DIR": "nowhere"}).directory is None
+
+
 def test_the_wait_for_a_lock_is_at_most_a_minute() -> None:
     assert settings_from({"DARTER_CACHE_DIR": "/x", "DARTER_LOCK_TIMEOUT": "3600"}).lock_timeout_s == 60.0
 

@@ -72,6 +72,22 @@ def test_an_interrupted_maker_is_replaced_by_a_waiter() -> None:
         assert second.result(30) == "taken over"
 
 
+def test_a_maker_that_is_struck_before_it_takes_off_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal's exception may strike where no ``try`` is: after the flight is entered, before it flies."""
+    flights: SingleFlight[str] = SingleFlight()
+
+    def struck(*arguments: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SingleFlight, "_fly", struck)
+        with pytest.raises(KeyboardInterrupt):
+            flights.run("key", lambda: "unused")
+    with ThreadPoolExecutor(2) as pool:
+        waiters = [pool.submit(flights.run, "key", lambda: "taken over") for _ in range(2)]
+        assert [waiter.result(30) for waiter in waiters] == ["taken over"] * 2
+
+
 def test_a_thread_that_comes_back_for_its_own_key_does_not_wait_for_itself() -> None:
     flights: SingleFlight[str] = SingleFlight()
     assert flights.run("key", lambda: "outer " + flights.run("key", lambda: "inner")) == "outer inner"
