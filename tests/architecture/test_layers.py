@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import tomllib
 from pathlib import Path
 
@@ -21,6 +22,29 @@ def test_every_part_of_the_tree_has_its_layer() -> None:
     # __init__ holds public names only, __main__ is `python -m darter`; neither can be imported from below.
     expected = {f"darter.{part}" for part in parts - {"__init__", "__main__"}}
     assert expected - _layers() == set()
+
+
+def test_no_modules_import_each_other() -> None:
+    """Nor do three in a circle, nor for type checkers or inside functions only."""
+    modules = {_module_name(path): path for path in SOURCE.rglob("*.py") if path.stem != "__main__"}
+    del modules["darter"]  # `from darter import _native`; the public names import what they stand for
+    graph = {name: _imports(path, modules) - {name} for name, path in modules.items()}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+
+
+def _module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imports(path: Path, modules: dict[str, Path]) -> set[str]:
+    named: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            named.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            named.update(name if name in modules else node.module or "" for name in inner)
+    return named & modules.keys()
 
 
 def test_every_exception_is_in_errors() -> None:

@@ -9,8 +9,8 @@ import pytest
 from darter.codegen.cpu import llvm_text
 from darter.dtypes import f32, i32, i64
 from darter.ir import nodes as ir
-from darter.ir.builder import Builder, pointer_type
 from darter.target import Target
+from tests.ir_builder import Builder, pointer_type
 
 _GOLDEN = pathlib.Path(__file__).with_name("llvm_text.txt")
 _TARGET = Target("cpu", "x86-64-v4", "", 32)

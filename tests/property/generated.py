@@ -12,7 +12,7 @@ import numpy as np
 
 from darter import dtypes as dt
 from darter.ir import nodes as n, numbers
-from darter.ir.builder import pointer_type
+from tests.ir_builder import pointer_type
 
 EXACT = (n.MathOp.SQRT, n.MathOp.FLOOR, n.MathOp.CEIL, n.MathOp.TRUNC, n.MathOp.RINT)
 INPUT_ELEMENTS = 256
@@ -44,7 +44,7 @@ class Plan:
 
     def scalar(self, dtype: dt.ScalarType, value: bool | int | float) -> n.Value:
         """Return a new scalar parameter that a launch gives ``value``."""
-        self.words.append(numbers.register_word(numbers.constant(value, dtype, 1), 0))
+        self.words.append(register_word(numbers.constant(value, dtype, 1), 0))
         self._parameters.append(n.Value(dtype, f"scalar_{dtype.name}"))
         return self._parameters[-1]
 
@@ -150,7 +150,12 @@ def differences(reference: Memory, other: Memory, ulps: dict[n.MathOp, int]) -> 
 def _shown(array: np.ndarray, dtype: dt.ScalarType, place: int) -> str:
     one = array[place : place + 1]
     value = numbers.widen(one, dtype)[0] if dtype.is_float else one[0]
-    return f"{value!s} ({numbers.register_word(one, 0):#x})"
+    return f"{value!s} ({register_word(one, 0):#x})"
+
+
+def register_word(lanes: np.ndarray, thread: int) -> int:
+    """Return the value of one lane as a 64-bit word, in its low bytes, zero-extended."""
+    return int.from_bytes(lanes[thread].tobytes(), "little")
 
 
 def ulps_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from darter import dtypes as dt
 from darter.ir import nodes as n
-from darter.ir.builder import Builder
 from darter.ir.typing_rules import accepts_atomic, accepts_binary, accepts_shuffle, accepts_unary
+from tests.ir_builder import Builder
 from tests.property.generated import EXACT, INPUT_ELEMENTS, GeneratedKernel, Plan, Role
 
 _BLOCKS = (

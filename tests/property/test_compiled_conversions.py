@@ -7,8 +7,9 @@ import pytest
 
 from darter import dtypes as dt
 from darter.ir import nodes as n, numbers
-from darter.ir.builder import Builder, pointer_type
+from tests.ir_builder import Builder, pointer_type
 from tests.property.compiled import CompiledKernels
+from tests.property.generated import register_word
 from tests.property.test_conversions import NARROW, midpoints
 
 BLOCKS = (1, 256)
@@ -61,8 +62,8 @@ def _wrong(source: dt.ScalarType, target: dt.ScalarType, values: np.ndarray, fou
     if target.is_float:
         differs &= ~(np.isnan(numbers.widen(expected, target)) & np.isnan(numbers.widen(found, target)))
     return [
-        f"{source.name} {numbers.register_word(values, place):#x} to {target.name}: "
-        f"{numbers.register_word(found, place):#x}, not {numbers.register_word(expected, place):#x}"
+        f"{source.name} {register_word(values, place):#x} to {target.name}: "
+        f"{register_word(found, place):#x}, not {register_word(expected, place):#x}"
         for place in np.flatnonzero(differs)[:3]
     ]
 

@@ -16,10 +16,10 @@ from darter import _native
 from darter.codegen.program import lower, register_bits
 from darter.dtypes import Bool, ScalarType, bf16, f16, f32, f64, i8, i32, i64, u8, u32, u64
 from darter.ir import nodes as n
-from darter.ir.builder import Builder
 from darter.ir.encoding import decode, encode
 from darter.ir.verify import verify
 from tests.c_objects import LOG, load_c
+from tests.ir_builder import Builder
 
 INTEGERS = (i8, i32, i64, u8, u32, u64)
 FLOATS = (f16, bf16, f32, f64)

@@ -8,8 +8,9 @@ import enum
 import functools
 import types
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from darter.capture import containers
 from darter.capture.fingerprint import (
     ABSENT,
     capture_attributes,
@@ -20,12 +21,10 @@ from darter.capture.fingerprint import (
     is_plain_class,
     refusal,
 )
+from darter.capture.reads import Reads
 from darter.capture.steps import read
 from darter.dtypes import ScalarType
 from darter.errors import CaptureRefusedError
-
-if TYPE_CHECKING:
-    from darter.capture.recorder import Recorder
 
 _METACLASSES: Final = frozenset({type, abc.ABCMeta, enum.EnumMeta, ScalarType})
 _IMMUTABLE: Final = frozenset({type(None), bool, int, float, complex, str, bytes, tuple, frozenset, range, slice})
@@ -40,69 +39,69 @@ class Getter:
     instance: Any
 
 
-def attribute(recorder: Recorder, obj: Any, name: str) -> Any:
+def attribute(reads: Reads, obj: Any, name: str) -> Any:
     """Return ``obj.name``, recorded; see ``Recorder.attribute``."""
     if isinstance(obj, types.ModuleType):
-        return _module_attribute(recorder, obj, name)
+        return _module_attribute(reads, obj, name)
     if isinstance(obj, ScalarType) or type(obj) in _IMMUTABLE or is_numpy_value(obj):
         return getattr(obj, name)  # darter's own, or Python's own and immutable
     if isinstance(obj, type):
-        return class_attribute(recorder, obj, name)
+        return class_attribute(reads, obj, name)
     if isinstance(obj, types.MethodType):
-        return _part(recorder, obj, name, {"__func__": "func", "__self__": "self"})
+        return _part(reads, obj, name, {"__func__": "func", "__self__": "self"})
     if isinstance(obj, functools.partial):
         if type(obj) is not functools.partial or name not in _PARTIAL_PARTS:
             raise CaptureRefusedError(
                 f"attribute '{name}' of a functools.partial is not read; accepted: {', '.join(_PARTIAL_PARTS)}"
             )
-        if recorder.path_of(obj) is None and not recorder.is_free(obj):
+        if reads.path_of(obj) is None and not reads.is_free(obj):
             raise _unplaced(obj)
-        return recorder.freed(getattr(obj, name)) if recorder.is_free(obj) else recorder.step(obj, ("field", name))
-    return _instance_attribute(recorder, obj, name)
+        return reads.freed(getattr(obj, name)) if reads.is_free(obj) else reads.step(obj, ("field", name))
+    return _instance_attribute(reads, obj, name)
 
 
-def class_attribute(recorder: Recorder, cls: type, name: str) -> Any:
+def class_attribute(reads: Reads, cls: type, name: str) -> Any:
     """Return ``cls.name`` through the MRO; every class dict on the way is guarded."""
     if isinstance(cls, enum.EnumMeta) and name in cls._member_map_:
-        return recorder.step(cls, ("member", name))
+        return reads.step(cls, ("member", name))
     if isinstance(vars(type).get(name), (types.GetSetDescriptorType, types.MemberDescriptorType)):
         raise CaptureRefusedError(
             f"attribute '{name}' of class '{cls.__qualname__}' belongs to its type, which is not guarded"
         )
-    found = _lookup(recorder, cls, name)
+    found = _lookup(reads, cls, name)
     if found is ABSENT:
         raise AttributeError(f"class '{cls.__qualname__}' has no attribute '{name}'")
     if isinstance(found, (staticmethod, classmethod)):
-        function = recorder.step(found, ("func",))
+        function = reads.step(found, ("func",))
         return function if isinstance(found, staticmethod) else types.MethodType(function, cls)
     if is_descriptor(found) and capture_attributes(type(found)) is None:
         raise _descriptor_refusal(cls, name, found)
     return found
 
 
-def _lookup(recorder: Recorder, cls: type, name: str, kind: str = "lookup") -> Any:
+def _lookup(reads: Reads, cls: type, name: str, kind: str = "lookup") -> Any:
     if type(cls) not in _METACLASSES:
         raise CaptureRefusedError(
             f"class '{cls.__qualname__}' has the metaclass '{type(cls).__qualname__}', which is not followed"
         )
-    return recorder.step(cls, (kind, name))
+    return reads.step(cls, (kind, name))
 
 
-def _module_attribute(recorder: Recorder, module: types.ModuleType, name: str) -> Any:
+def _module_attribute(reads: Reads, module: types.ModuleType, name: str) -> Any:
     kind = type(module)
     if kind is not types.ModuleType and (
         kind.__getattribute__ is not types.ModuleType.__getattribute__ or name in vars(kind)
     ):
         raise CaptureRefusedError(f"module '{module.__name__}' computes its attributes, which cannot be guarded")
     if module.__name__.partition(".")[0] != "darter":
-        if recorder.step(module, ("type",)) is not types.ModuleType:
-            _lookup(recorder, kind, name)
+        if reads.step(module, ("type",)) is not types.ModuleType:
+            _lookup(reads, kind, name)
     elif name not in module.__dict__:
         getattr(module, name)  # darter's own lazy names: the first read puts them into the module
-    found = recorder.step(module, ("attr", name))
+    found = reads.step(module, ("attr", name))
     if found is not ABSENT:
         return found
-    if recorder.step(module, ("attr", "__getattr__")) is not ABSENT:
+    if reads.step(module, ("attr", "__getattr__")) is not ABSENT:
         raise CaptureRefusedError(
             f"attribute '{name}' of module '{module.__name__}' comes from the module's __getattr__, which cannot be "
             f"guarded; "
@@ -111,35 +110,35 @@ def _module_attribute(recorder: Recorder, module: types.ModuleType, name: str) -
     raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
 
 
-def _instance_attribute(recorder: Recorder, obj: Any, name: str) -> Any:
+def _instance_attribute(reads: Reads, obj: Any, name: str) -> Any:
     cls = type(obj)
-    captured = recorder.path_of(obj) is not None
+    captured = reads.path_of(obj) is not None
     declared = capture_attributes(cls)
     if declared is not None:
         if name not in declared:
             raise AttributeError(f"'{cls.__qualname__}' object has no attribute '{name}'")
-        return _field(recorder, obj, name) if captured else getattr(obj, name)
+        return _field(reads, obj, name) if captured else getattr(obj, name)
     if isinstance(obj, enum.Enum) and name in ("name", "value", "_name_", "_value_"):
-        return _enum_attribute(recorder, obj, name)
+        return _enum_attribute(reads, obj, name)
     if isinstance(obj, tuple) and name in getattr(cls, "_fields", ()):
-        return recorder.item(obj, cls._fields.index(name))
+        return containers.item(reads, obj, cls._fields.index(name))
     if not is_plain_class(cls) and not isinstance(obj, (enum.Enum, tuple)):
         raise refusal(obj)
-    cls = recorder.step(obj, ("type",)) if captured else cls
-    return _plain_attribute(recorder, obj, cls, name, captured=captured)
+    cls = reads.step(obj, ("type",)) if captured else cls
+    return _plain_attribute(reads, obj, cls, name, captured=captured)
 
 
-def _enum_attribute(recorder: Recorder, obj: enum.Enum, name: str) -> Any:
+def _enum_attribute(reads: Reads, obj: enum.Enum, name: str) -> Any:
     if "name" in name:
         return obj._name_
-    if recorder.path_of(obj) is not None:
-        return _field(recorder, obj, "_value_")
+    if reads.path_of(obj) is not None:
+        return _field(reads, obj, "_value_")
     if not is_by_value(obj._value_):
         raise _unplaced(obj)
     return obj._value_
 
 
-def _unplaced_attribute(recorder: Recorder, obj: Any, cls: type, name: str) -> Any:
+def _unplaced_attribute(reads: Reads, obj: Any, cls: type, name: str) -> Any:
     """Read an attribute of a value whose content stands in what it was reached by: its key, a tuple, a frozenset."""
     if is_frozen_dataclass(obj) and any(field.name == name for field in dataclasses.fields(obj)):
         return read(obj, ("field", name))
@@ -148,7 +147,7 @@ def _unplaced_attribute(recorder: Recorder, obj: Any, cls: type, name: str) -> A
     ):
         raise _unplaced(obj)
     try:
-        found = class_attribute(recorder, cls, name)
+        found = class_attribute(reads, cls, name)
     except AttributeError:
         return ABSENT
     return (
@@ -167,39 +166,39 @@ def _unplaced(obj: object) -> CaptureRefusedError:
     )
 
 
-def _plain_attribute(recorder: Recorder, obj: Any, cls: type, name: str, *, captured: bool) -> Any:
+def _plain_attribute(reads: Reads, obj: Any, cls: type, name: str, *, captured: bool) -> Any:
     """Read an attribute of an instance whose class has the ordinary lookup: descriptor, instance, class."""
-    if not isinstance(_lookup(recorder, cls, "__getattribute__"), types.WrapperDescriptorType):
+    if not isinstance(_lookup(reads, cls, "__getattribute__"), types.WrapperDescriptorType):
         raise CaptureRefusedError(f"class '{cls.__qualname__}' defines __getattribute__, which is not followed")
-    found = _lookup(recorder, cls, name, "descriptor")
+    found = _lookup(reads, cls, name, "descriptor")
     if isinstance(found, property):
         if not isinstance(found.fget, types.FunctionType):
             raise CaptureRefusedError(
                 f"property '{name}' of class '{cls.__qualname__}' has no getter written in Python"
             )
-        return Getter(recorder.step(found, ("getter",)), obj)
+        return Getter(reads.step(found, ("getter",)), obj)
     if found is not ABSENT and type(found) is not types.MemberDescriptorType:
         raise _descriptor_refusal(cls, name, found)
     if captured:
-        value = _field(recorder, obj, name)
-    elif recorder.is_free(obj):
-        value = recorder.freed(read(obj, ("field", name)))
+        value = _field(reads, obj, name)
+    elif reads.is_free(obj):
+        value = reads.freed(read(obj, ("field", name)))
     else:
-        value = _unplaced_attribute(recorder, obj, cls, name)
+        value = _unplaced_attribute(reads, obj, cls, name)
     if value is not ABSENT:
         return value
-    if _lookup(recorder, cls, "__getattr__") is not ABSENT:
+    if _lookup(reads, cls, "__getattr__") is not ABSENT:
         raise CaptureRefusedError(
             f"attribute '{name}' of a '{cls.__qualname__}' comes from __getattr__, which cannot be guarded"
         )
     raise AttributeError(f"'{cls.__qualname__}' object has no attribute '{name}'")
 
 
-def _field(recorder: Recorder, obj: Any, name: str) -> Any:
-    path = recorder.path_of(obj)
+def _field(reads: Reads, obj: Any, name: str) -> Any:
+    path = reads.path_of(obj)
     assert path is not None
-    recorder.count_field(path, obj, name)
-    return recorder.step(obj, ("field", name))
+    reads.count_field(path, obj, name)
+    return reads.step(obj, ("field", name))
 
 
 def _descriptor_refusal(cls: type, name: str, found: object) -> CaptureRefusedError:
@@ -209,11 +208,11 @@ def _descriptor_refusal(cls: type, name: str, found: object) -> CaptureRefusedEr
     )
 
 
-def _part(recorder: Recorder, obj: Any, name: str, steps: dict[str, str]) -> Any:
+def _part(reads: Reads, obj: Any, name: str, steps: dict[str, str]) -> Any:
     if name not in steps:
         raise CaptureRefusedError(
             f"attribute '{name}' of a {type(obj).__name__} is not read; accepted: {', '.join(steps)}"
         )
-    if recorder.path_of(obj) is not None:
-        return recorder.step(obj, (steps[name],))
-    return recorder.freed(getattr(obj, name)) if recorder.is_free(obj) else getattr(obj, name)
+    if reads.path_of(obj) is not None:
+        return reads.step(obj, (steps[name],))
+    return reads.freed(getattr(obj, name)) if reads.is_free(obj) else getattr(obj, name)

@@ -9,18 +9,17 @@ import dataclasses
 import enum
 import types
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from darter.capture import attributes, containers
 from darter.capture.fingerprint import capture_attributes, is_frozen_dataclass, is_plain_class
+from darter.capture.reads import Reads
 from darter.errors import CaptureRefusedError
-
-if TYPE_CHECKING:
-    from darter.capture.recorder import Recorder
 
 _ATOMS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, range, slice, type(...)})
 
 
-def content(recorder: Recorder, value: Any, special: AbstractSet[str], *, is_inside: bool = False) -> Any:
+def content(reads: Reads, value: Any, special: AbstractSet[str], *, is_inside: bool = False) -> Any:
     """Return ``value`` for an operation that reads all of it and may run the special methods ``special``.
 
     Captured lists and dicts come back as copies of what was recorded.  Raises ``CaptureRefusedError`` where an
@@ -31,27 +30,27 @@ def content(recorder: Recorder, value: Any, special: AbstractSet[str], *, is_ins
     if kind in _ATOMS or isinstance(value, type):
         return value
     if isinstance(value, enum.Enum):
-        _check_operators(recorder, value, special)
+        _check_operators(reads, value, special)
         return value
     if isinstance(value, (list, dict)):
-        return _of_mutable(recorder, value, special)
+        return _of_mutable(reads, value, special)
     if isinstance(value, tuple):
         if kind is not tuple:
-            _check_operators(recorder, value, special)
-        items = [content(recorder, item, special, is_inside=True) for item in recorder.items(value)]
+            _check_operators(reads, value, special)
+        items = [content(reads, item, special, is_inside=True) for item in containers.items(reads, value)]
         same = all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True))
         return value if same else tuple.__new__(kind, items)
     if isinstance(value, frozenset):
-        for item in recorder.items(value):
-            content(recorder, item, special, is_inside=True)
+        for item in containers.items(reads, value):
+            content(reads, item, special, is_inside=True)
         return value
     if is_frozen_dataclass(value):
-        _check_operators(recorder, value, special)
+        _check_operators(reads, value, special)
         for field in dataclasses.fields(value):
-            content(recorder, recorder.attribute(value, field.name), special, is_inside=True)
+            content(reads, attributes.attribute(reads, value, field.name), special, is_inside=True)
         return value
     if is_instance(value):
-        _check_operators(recorder, value, special)
+        _check_operators(reads, value, special)
     if is_inside and "__eq__" in special and is_told_by_identity(value):
         raise CaptureRefusedError(
             f"this would compare a {type(value).__qualname__} inside a container by its identity, which is not "
@@ -72,19 +71,19 @@ def is_told_by_identity(value: object) -> bool:
     return isinstance(value, kinds) or capture_attributes(type(value)) is not None or is_instance(value)
 
 
-def _of_mutable(recorder: Recorder, value: Any, special: AbstractSet[str]) -> Any:
+def _of_mutable(reads: Reads, value: Any, special: AbstractSet[str]) -> Any:
     if isinstance(value, dict):
-        pairs = {key: content(recorder, item, special, is_inside=True) for key, item in recorder.entries(value)}
+        pairs = {key: content(reads, item, special, is_inside=True) for key, item in containers.entries(reads, value)}
         same = type(value) is not dict and all(pairs[key] is item for key, item in value.items())
         return value if same else pairs
-    items = [content(recorder, item, special, is_inside=True) for item in recorder.items(value)]
+    items = [content(reads, item, special, is_inside=True) for item in containers.items(reads, value)]
     same = type(value) is not list and all(a is b for a, b in zip(items, value, strict=True))
     return value if same else items
 
 
-def _check_operators(recorder: Recorder, value: Any, special: AbstractSet[str]) -> None:
-    cls = recorder.class_of(value)
-    own = special & frozenset(recorder.structure(cls)[1])
+def _check_operators(reads: Reads, value: Any, special: AbstractSet[str]) -> None:
+    cls = reads.class_of(value)
+    own = special & frozenset(reads.structure(cls)[1])
     if own:
         raise CaptureRefusedError(
             f"this would run {sorted(own)[0]} of class '{cls.__qualname__}' outside the compiled code, where what it "

@@ -7,14 +7,14 @@ from typing import Any
 
 from darter.dtypes import Bool
 from darter.errors import KernelTypeError
-from darter.frontend.frame import RESULT, RETURNED
+from darter.frontend.frame import RESULT, RETURNED, UNSET
 from darter.frontend.merging import Dead, Merge, Path
 from darter.frontend.operators import negate
 from darter.frontend.structure import (
     LeafType,
 )
 from darter.frontend.tracer import Tracer
-from darter.frontend.values import UNSET, DeviceValue, RegisterArray, Unbound, kind_of
+from darter.frontend.values import DeviceValue, RegisterArray, Unbound, kind_of
 from darter.ir.nodes import (
     Binary,
     BinaryOp,

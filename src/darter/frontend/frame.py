@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import ast
+import enum
 import functools
 import types
 from collections.abc import Iterator
 from typing import Any
 
-from darter.frontend.values import UNSET
 from darter.ir.nodes import Loc
 from darter.source import FunctionNode, FunctionSource
+
+
+class _Unset(enum.Enum):
+    UNSET = "unset"
+
+
+UNSET = _Unset.UNSET
+"""The result of a function that has not returned yet."""
 
 RETURNED = "%returned"
 RESULT = "%result"

@@ -14,7 +14,7 @@ from typing import Any
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.branches import branch
-from darter.frontend.frame import RESULT, RETURNED, LoopFlags, assigned_names, exits, mutated_names
+from darter.frontend.frame import RESULT, RETURNED, UNSET, LoopFlags, assigned_names, exits, mutated_names
 from darter.frontend.merging import Dead
 from darter.frontend.operators import negate, truth
 from darter.frontend.promotion import as_value, common_type, divisor_of
@@ -29,7 +29,7 @@ from darter.frontend.structure import (
     rebuild,
 )
 from darter.frontend.tracer import Side, Tracer, zero
-from darter.frontend.values import UNSET, DeviceValue, RegisterArray, Unbound, kind_of
+from darter.frontend.values import DeviceValue, RegisterArray, Unbound, kind_of
 from darter.ir.nodes import Binary, BinaryOp, Block, Compare, CompareOp, For, Node, Value, While
 
 _MAX_ROUNDS = 12

@@ -7,16 +7,13 @@ Python objects that hold such values.
 from __future__ import annotations
 
 import ast
-import enum
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from darter.dtypes import ScalarType
+from darter.frontend.frame import Frame
 from darter.ir.nodes import PointerType, Space, Value
 from darter.signature.descriptor import TensorFacts
-
-if TYPE_CHECKING:
-    from darter.frontend.frame import Frame
 
 
 class DeviceValue:
@@ -216,13 +213,6 @@ class RuntimeRange:
     def __init__(self, bounds: tuple[Any, Any, Any]) -> None:
         self.bounds = bounds
 
-
-class _Unset(enum.Enum):
-    UNSET = "unset"
-
-
-UNSET = _Unset.UNSET
-"""The result of a function that has not returned yet."""
 
 SHARED = Space.SHARED
 GLOBAL = Space.GLOBAL

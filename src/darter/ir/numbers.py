@@ -164,11 +164,6 @@ def bitcast(lanes: Lanes, target: dt.ScalarType) -> Lanes:
     return lanes.view(storage(target))
 
 
-def register_word(lanes: Lanes, thread: int) -> int:
-    """Return the value of one lane as a 64-bit word, in its low bytes, zero-extended."""
-    return int.from_bytes(np.ascontiguousarray(lanes[thread : thread + 1]).tobytes(), "little")
-
-
 def from_register(word: int, dtype: dt.ScalarType, threads: int) -> Lanes:
     """Return ``threads`` lanes of the scalar in the low bytes of a 64-bit word."""
     low = (word & (1 << dtype.bits) - 1).to_bytes(dtype.size_bytes, "little")

@@ -20,10 +20,10 @@ from darter.backends import cpu
 from darter.dtypes import f32, i64
 from darter.errors import ArtifactError, DeviceAssertError
 from darter.ir import nodes as n
-from darter.ir.builder import Builder
 from darter.ir.encoding import encode
 from darter.ir.verify import verify
 from darter.target import Target
+from tests.ir_builder import Builder
 
 POINTER = n.PointerType(f32, n.Space.GLOBAL)
 

@@ -13,9 +13,9 @@ from darter.backends import interpret
 from darter.dtypes import Bool, f32, i32, i64
 from darter.errors import ArgumentValueError, ArtifactError, DeviceAssertError, KernelCheckError
 from darter.ir import encoding, nodes as n
-from darter.ir.builder import Builder, pointer_type
 from darter.ir.verify import verify
 from darter.target import Device
+from tests.ir_builder import Builder, pointer_type
 
 
 @dt.kernel

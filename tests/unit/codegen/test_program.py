@@ -10,8 +10,8 @@ from darter.codegen.program import lower
 from darter.dtypes import Bool, ScalarType, f32, i32, i64
 from darter.errors import CompileError
 from darter.ir import nodes as n
-from darter.ir.builder import Builder
 from darter.ir.program import Opcode, Program
+from tests.ir_builder import Builder
 
 HERE = n.Loc(0, 4, 8, 4, 20)
 

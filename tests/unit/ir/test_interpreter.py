@@ -9,10 +9,10 @@ import pytest
 
 from darter.dtypes import Bool, f16, f32, i32, i64, u8, u64
 from darter.ir import nodes as n
-from darter.ir.builder import Builder, pointer_type
 from darter.ir.interpreter import run_kernel
 from darter.ir.report import Check, Extent, Report
 from darter.ir.verify import verify_kernel
+from tests.ir_builder import Builder, pointer_type
 
 Build = Callable[..., object]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from darter.dtypes import f32, i64
 from darter.ir import nodes as n
-from darter.ir.builder import Builder, pointer_type
 from darter.ir.printer import print_kernel, print_module
+from tests.ir_builder import Builder, pointer_type
 
 
 def _sum_kernel() -> n.Kernel:

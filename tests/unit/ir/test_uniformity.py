@@ -6,8 +6,8 @@ import pytest
 
 from darter.dtypes import f32, i32, i64
 from darter.ir import nodes as n
-from darter.ir.builder import Builder, pointer_type
 from darter.ir.uniformity import Facts, Level, analyze
+from tests.ir_builder import Builder, pointer_type
 
 Op = n.BinaryOp
 

@@ -9,8 +9,8 @@ import pytest
 from darter.dtypes import Bool, e4m3fn, f32, i32, i64, u64
 from darter.errors import CodegenError, KernelTypeError
 from darter.ir import nodes as n
-from darter.ir.builder import Builder, pointer_type
 from darter.ir.verify import verify, verify_kernel
+from tests.ir_builder import Builder, pointer_type
 
 
 def kernel(builder: Builder, *parameters: n.Value, block: tuple[int, int, int] = (64, 1, 1)) -> n.Kernel:

@@ -7,7 +7,7 @@ import pytest
 
 from darter.dtypes import ScalarType, bf16, f16, f32, f64, i8, i32, i64, u64
 from darter.ir import nodes as ir
-from darter.ir.builder import Builder, pointer_type
+from tests.ir_builder import Builder, pointer_type
 from tests.unit.codegen.cpu.harness import Compiled
 
 

@@ -10,8 +10,8 @@ from darter.codegen.cpu.features import features_of
 from darter.dtypes import ScalarType, bf16, f16, f32, f64, i8, i16, i32
 from darter.errors import CompileError
 from darter.ir import nodes as ir
-from darter.ir.builder import Builder, pointer_type
 from darter.target import Target
+from tests.ir_builder import Builder, pointer_type
 from tests.unit.codegen.cpu.harness import Compiled, host_target
 
 _V3 = Target("cpu", "x86-64-v3", "", 32)

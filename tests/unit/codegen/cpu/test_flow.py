@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from darter.dtypes import i32, i64
 from darter.ir import nodes as ir
-from darter.ir.builder import Builder, pointer_type
+from tests.ir_builder import Builder, pointer_type
 from tests.unit.codegen.cpu.harness import Compiled
 
 Op, Cmp = ir.BinaryOp, ir.CompareOp

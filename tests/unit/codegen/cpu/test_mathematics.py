@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from darter.codegen.common.mathematics import LARGEST_ERROR_ULPS
 from darter.dtypes import ScalarType, f32, f64, i64
 from darter.ir import nodes as ir
-from darter.ir.builder import Builder, pointer_type
+from tests.ir_builder import Builder, pointer_type
 from tests.unit.codegen.cpu.harness import Compiled
 
 mpmath = pytest.importorskip("mpmath")

@@ -9,7 +9,7 @@ import pytest
 
 from darter.dtypes import ScalarType, f32, f64, i32, u32
 from darter.ir import nodes as ir
-from darter.ir.builder import Builder, pointer_type
+from tests.ir_builder import Builder, pointer_type
 from tests.property.compiled import CompiledKernels
 from tests.unit.codegen.cpu.harness import Compiled
 

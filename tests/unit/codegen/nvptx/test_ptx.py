@@ -13,8 +13,8 @@ from darter.codegen import nvptx
 from darter.codegen.nvptx.ptx import externs
 from darter.dtypes import Float32, f32, i32
 from darter.ir import nodes as ir, nodes as n
-from darter.ir.builder import Builder, pointer_type
 from darter.target import Target
+from tests.ir_builder import Builder, pointer_type
 from tests.property.kernel_generator import generate
 
 ARCHITECTURES = ("sm_80", "sm_90", "sm_90a", "sm_100")

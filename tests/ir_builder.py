@@ -1,4 +1,4 @@
-"""Appends nodes to blocks and gives their results the right types; tests, generators and passes write IR with it."""
+"""Appends nodes to blocks and gives their results the right types; tests and generators of kernels write IR with it."""
 
 from __future__ import annotations
 
