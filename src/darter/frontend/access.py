@@ -8,7 +8,7 @@ from typing import Any
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.branches import branch
-from darter.frontend.promotion import as_value, static_value, strong
+from darter.frontend.promotion import as_value, meet, static_value, strong
 from darter.frontend.static_python import check_mutable, item, key_of
 from darter.frontend.tensors import Address, address, moved, pointer, raw_extent
 from darter.frontend.tracer import Tracer, zero
@@ -128,6 +128,8 @@ def stored_value(t: Tracer, value: Any, dtype: ScalarType) -> Value:
     if isinstance(value, DeviceValue):
         if value.value.type is dtype:
             return value.value
+        if value.origins:
+            meet(t, value, dtype)
         if value.weak and (dtype.is_float or not value.dtype.is_float):
             return as_value(t, value, dtype)
         t.fail(

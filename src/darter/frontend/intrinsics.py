@@ -12,9 +12,10 @@ from darter.dtypes import BFloat16, Bool, Float16, Float32, ScalarType
 from darter.errors import KernelTypeError
 from darter.frontend.casts import convert
 from darter.frontend.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
+from darter.frontend.literals import site_of
 from darter.frontend.memory_intrinsics import MEMORY
 from darter.frontend.operators import arithmetic, binary, math_function, truth
-from darter.frontend.promotion import as_value, common_type, default_type, is_number, strong
+from darter.frontend.promotion import as_value, common_type, default_type, derived, is_number, strong
 from darter.frontend.static_operators import run_native, static_binary
 from darter.frontend.structure import join, leaf_type
 from darter.frontend.tracer import Tracer
@@ -107,7 +108,7 @@ def absolute(t: Tracer, value: Any) -> Any:
         return value
     result = Value(value.dtype)
     t.emit(Unary(result, UnaryOp.ABS, value.value))
-    return DeviceValue(result, value.weak, value.multiple)
+    return derived(DeviceValue(result, value.weak, value.multiple), value)
 
 
 def _abs(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -134,7 +135,7 @@ def _extremum_of_two(t: Tracer, name: str, a: Any, b: Any) -> Any:
     result = Value(dtype)
     t.emit(Binary(result, op, as_value(t, a, dtype), as_value(t, b, dtype)))
     weak = all(not isinstance(v, DeviceValue) or v.weak for v in (a, b))
-    return DeviceValue(result, weak)
+    return derived(DeviceValue(result, weak), a, b)
 
 
 def _extremum(name: str, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
@@ -156,11 +157,16 @@ def _where(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
         dtype = default_type(a if joined.type is default_type(a) else b)
     else:
         t.fail(KernelTypeError, "dt.where takes two numbers of one kind", found=f"{kind_of(a)} and {kind_of(b)}")
+    if not isinstance(a, DeviceValue) and not isinstance(b, DeviceValue):
+        dtype = t.literals.known.get(site_of(t.frame, t.at, "where"), dtype)
     result = Value(dtype)
     t.emit(Select(result, known, as_value(t, a, dtype), as_value(t, b, dtype)))
     if dtype is Bool or isinstance(a, DeviceValue) or isinstance(b, DeviceValue):
-        return DeviceValue(result)
-    return DeviceValue(result, weak=True, choice=(known, a, b))
+        return derived(DeviceValue(result), a, b)
+    chosen = DeviceValue(result, weak=True, choice=(known, a, b))
+    chosen.origins = frozenset((site_of(t.frame, t.at, "where"),))
+    t.literals.settle(chosen.origins, dtype)
+    return chosen
 
 
 def _bitcast(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import dataclasses
 import enum
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from darter.dtypes import ScalarType
+from darter.errors import CompileError
 from darter.frontend.finish import finish
 from darter.frontend.frame import Frame, local_names
 from darter.frontend.layouts import with_fixed_extents
+from darter.frontend.literals import Site
 from darter.frontend.parameters import parameter_value
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import KernelCall
-from darter.ir.nodes import Kernel, KernelOptions
+from darter.ir.nodes import Kernel, KernelOptions, Value
 from darter.signature.descriptor import ConstexprFacts, Descriptor, ObjectFacts, StructFacts
 from darter.signature.plan import SignaturePlan
 from darter.source import source_of
 
+_MOST_TRACES = 4
 _ORDER = {"pointer": 0, "extent": 1, "stride": 2, "scalar": 3}
 
 
@@ -30,6 +34,15 @@ class BuiltKernel:
     index: int
     slots: tuple[tuple[Any, ...], ...]
     written: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """One trace of a kernel: its tracer, the values that its code uses, or why it was refused."""
+
+    tracer: Tracer
+    used: set[Value]
+    error: CompileError | None = None
 
 
 def built_kernel(
@@ -82,25 +95,63 @@ def _trace(
     block: tuple[int, int, int],
     options: KernelOptions,
 ) -> BuiltKernel:
-    function = call.kernel.__wrapped__
-    source = source_of(function)
-    node: Any = source.node
-    k = t.fresh()
-    k.block, k.bounds_check = block, options.bounds_check
-    frame = Frame(function, source, node, t.session.index_of(function), local_names(node), None, (t.frame, t.at))
-    k.frame, k.at = frame, node
-    for index, (parameter, descriptor) in enumerate(zip(plan.parameters, facts, strict=True)):
-        fixed = with_fixed_extents(descriptor, parameter.dims)
-        frame.locals[parameter.name] = parameter_value(k, parameter.name, fixed, (index,))
-    k.execute(tuple(node.body))
-    k.body.nodes[:0] = k.prologue
-    used = finish(k.body, k.replaced)
+    traced = _settled(lambda known: _body(t, call, plan, facts, block, options, known))
+    k, used = traced.tracer, traced.used
     slots = sorted((key for key, value in k.slots.items() if value in used), key=lambda s: (s[0], _ORDER[s[1]], s[2]))
     parameters = tuple(k.slots[key] for key in slots)
     kernels = t.session.kernels
-    name = _unique(function.__name__, {kernel.name for kernel in kernels})
+    name = _unique(call.kernel.__wrapped__.__name__, {kernel.name for kernel in kernels})
     kernels.append(Kernel(name, parameters, k.body, block, t.session.target.warp_size, options))
     return BuiltKernel(len(kernels) - 1, tuple(slots), frozenset(k.written))
+
+
+def _settled(trace: Callable[[dict[Site, ScalarType]], _Traced]) -> _Traced:
+    """Return the trace in which Python numbers have the types that they meet, even late; see ``frontend.literals``.
+
+    A trace that was told more types than the one before and fails is forgotten: types are found for the better only.
+    """
+    best = trace({})
+    known: dict[Site, ScalarType] = {}
+    for _ in range(_MOST_TRACES):
+        found = best.tracer.literals.found(failed=best.error is not None)
+        if not found:
+            break
+        known |= found
+        again = trace(known)
+        if again.error is not None:
+            break
+        best = again
+    if best.error is not None:
+        raise best.error
+    return best
+
+
+def _body(
+    t: Tracer,
+    call: KernelCall,
+    plan: SignaturePlan,
+    facts: tuple[Descriptor, ...],
+    block: tuple[int, int, int],
+    options: KernelOptions,
+    known: dict[Site, ScalarType],
+) -> _Traced:
+    """Trace the kernel once, with what is known of the types of its Python numbers."""
+    function = call.kernel.__wrapped__
+    source = source_of(function)
+    node: Any = source.node
+    k = t.fresh(known)
+    k.block, k.bounds_check = block, options.bounds_check
+    frame = Frame(function, source, node, t.session.index_of(function), local_names(node), None, (t.frame, t.at))
+    k.frame, k.at = frame, node
+    try:
+        for index, (parameter, descriptor) in enumerate(zip(plan.parameters, facts, strict=True)):
+            fixed = with_fixed_extents(descriptor, parameter.dims)
+            frame.locals[parameter.name] = parameter_value(k, parameter.name, fixed, (index,))
+        k.execute(tuple(node.body))
+    except CompileError as error:
+        return _Traced(k, set(), error)
+    k.body.nodes[:0] = k.prologue
+    return _Traced(k, finish(k.body, k.replaced))
 
 
 def _unique(name: str, taken: set[str]) -> str:

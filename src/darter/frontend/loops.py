@@ -27,6 +27,7 @@ from darter.frontend.structure import (
     leaf_value,
     make_leaf,
     rebuild,
+    with_site,
 )
 from darter.frontend.tracer import Side, Tracer, zero
 from darter.frontend.values import DeviceValue, RegisterArray, Unbound, kind_of
@@ -227,7 +228,8 @@ class _Loop:
     def _carried(self, name: str, value: Any) -> Carried:
         leaves: list[Any] = []
         skeleton = flatten(value, leaves)
-        return Carried(name, skeleton, leaves, [leaf_type(leaf) for leaf in leaves])
+        types = [with_site(self.t, leaf_type(leaf), self.node, (name, place)) for place, leaf in enumerate(leaves)]
+        return Carried(name, skeleton, leaves, types)
 
     def _round(self, plan: Plan, first: tuple[Value, ...], bind: Callable[[], dict[str, Any]]) -> Round:
         t, frame = self.t, self.t.frame
@@ -430,6 +432,8 @@ class _Loop:
             if name not in locals_ or name == self.target:
                 locals_[name] = Unbound("is bound inside a loop that may run zero times", self.node)
         for carried in plan.names:
+            for leaf in carried.types:
+                t.literals.settle(leaf.origins, leaf.type)
             leaves = [make_leaf(remaining.pop(0), leaf) for leaf in carried.types]
             locals_[carried.name] = rebuild(carried.skeleton, leaves)
         del locals_[self.flags.broken]

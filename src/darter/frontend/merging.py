@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from darter.frontend.structure import (
@@ -17,6 +17,7 @@ from darter.frontend.structure import (
     placeholder,
     rebuild,
     same_static,
+    with_site,
 )
 from darter.frontend.tracer import Side, Tracer
 from darter.frontend.values import DeviceValue, Unbound, kind_of
@@ -57,12 +58,12 @@ class Merge:
         shape_a, shape_b = flatten(a, leaves_a), flatten(b, leaves_b)
         if shape_a != shape_b:
             return Unbound(f"is {kind_of(a)} on one path and {kind_of(b)} on the other")
-        types = []
+        types: list[LeafType] = []
         for x, y in zip(leaves_a, leaves_b, strict=True):
             joined = join(leaf_type(x), leaf_type(y))
             if joined is None:
                 return Unbound(f"is {kind_of(x)} on one path and {kind_of(y)} on the other; cast one of them")
-            types.append(joined)
+            types.append(with_site(self.t, joined, self.t.at, (name, len(types))))
         merged = [self.leaf(x, y, z) for x, y, z in zip(leaves_a, leaves_b, types, strict=True)]
         return rebuild(shape_a, merged)
 
@@ -73,6 +74,7 @@ class Merge:
         if isinstance(a, DeviceValue) and isinstance(b, DeviceValue) and a.value is b.value:
             return a
         merged = self.yielded(self.in_then(a, joined), self.in_else(b, joined), joined)
+        self.t.literals.settle(joined.origins, joined.type)
         if joined.weak and not isinstance(a, DeviceValue) and not isinstance(b, DeviceValue):
             merged.weak, merged.choice = True, (self.condition, a, b)
         return merged
@@ -83,7 +85,7 @@ class Merge:
         self.results.append(result)
         self.then_yields.append(a)
         self.else_yields.append(b)
-        return make_leaf(result, LeafType(joined.type, False, joined.align_bytes, joined.parameter))
+        return make_leaf(result, replace(joined, weak=False))
 
     def in_then(self, leaf: Any, joined: LeafType) -> Value:
         """Return ``leaf`` as a value at the end of the first side."""

@@ -12,7 +12,7 @@ from typing import Any
 from darter.capture.structure import ARITHMETIC, COMPARISON, TRUTH
 from darter.dtypes import Bool, Float32, Float64, Int32, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.promotion import as_value, common_type, divisor_of, is_number, is_weak, strong
+from darter.frontend.promotion import as_value, common_type, derived, divisor_of, is_number, is_weak, strong
 from darter.frontend.static_operators import compares_identity, run_native, settled, static_binary, static_compare
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, is_runtime, kind_of
@@ -121,7 +121,7 @@ def arithmetic(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     left, right = as_value(t, a, dtype), as_value(t, b, dtype)
     t.emit(Binary(result, _ARITHMETIC[symbol], left, right))
     multiple = _multiple(symbol, a, b) if dtype.is_integer else 1
-    return DeviceValue(result, is_weak(a, b), multiple)
+    return derived(DeviceValue(result, is_weak(a, b), multiple), a, b)
 
 
 def _refuse_float8(t: Tracer, symbol: str, dtype: ScalarType) -> None:
@@ -169,7 +169,7 @@ def _divide(t: Tracer, a: Any, b: Any) -> DeviceValue:
         dtype = Float64 if dtype.bits == 64 and not weak else Float32
     result = Value(dtype)
     t.emit(Binary(result, BinaryOp.DIV, as_value(t, a, dtype), as_value(t, b, dtype)))
-    return DeviceValue(result, is_weak(a, b))
+    return derived(DeviceValue(result, is_weak(a, b)), a, b)
 
 
 def _bitwise(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
@@ -180,7 +180,7 @@ def _bitwise(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     t.emit(Binary(result, _BITWISE[symbol], as_value(t, a, dtype), as_value(t, b, dtype)))
     multiple = math.gcd(divisor_of(a), divisor_of(b)) if symbol != "&" or dtype is Bool else 1
     # A power of two that divides both divides what bitwise operators make of them.
-    return DeviceValue(result, is_weak(a, b), multiple & -multiple or 1)
+    return derived(DeviceValue(result, is_weak(a, b), multiple & -multiple or 1), a, b)
 
 
 def _shift(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
@@ -194,7 +194,7 @@ def _shift(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     result = Value(dtype)
     t.emit(Binary(result, _SHIFTS[symbol], as_value(t, a, dtype), as_value(t, b, dtype)))
     multiple = divisor_of(a) << b if symbol == "<<" and isinstance(b, int) and b < 16 else 1
-    return DeviceValue(result, is_weak(a, b), multiple)
+    return derived(DeviceValue(result, is_weak(a, b), multiple), a, b)
 
 
 def power(t: Tracer, a: Any, b: Any) -> Any:
@@ -242,7 +242,7 @@ def math_function(t: Tracer, op: MathOp, operands: tuple[Any, ...], name: str) -
     wide = dtype if dtype.bits >= 32 else Float32
     result = Value(wide)
     t.emit(Math(result, op, tuple(as_value(t, operand, wide) for operand in operands)))
-    return DeviceValue(t.cast(result, dtype))
+    return derived(DeviceValue(t.cast(result, dtype)), *operands)
 
 
 def _pointer(t: Tracer, symbol: str, a: Any, b: Any) -> Any:
@@ -325,7 +325,7 @@ def unary(t: Tracer, symbol: str, value: Any) -> Any:
     operand = t.cast(value.value, dtype)
     result = Value(dtype)
     t.emit(Unary(result, UnaryOp.NEG if symbol == "-" else UnaryOp.NOT, operand))
-    return DeviceValue(result, value.weak, value.multiple if symbol == "-" else 1)
+    return derived(DeviceValue(result, value.weak, value.multiple if symbol == "-" else 1), value)
 
 
 def truth(t: Tracer, value: Any) -> bool | Value:

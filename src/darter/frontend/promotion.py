@@ -149,6 +149,9 @@ def chosen(t: Tracer, number: DeviceValue, constant: Callable[..., Value], dtype
 
 def common_type(t: Tracer, a: Any, b: Any, symbol: str) -> ScalarType:
     """Return the type in which two numbers, at least one of them a device value, meet."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, DeviceValue) and one.origins and isinstance(other, DeviceValue) and not other.origins:
+            meet(t, one, other.dtype)
     if isinstance(a, DeviceValue) and isinstance(b, DeviceValue):
         if a.weak != b.weak:
             t.adoptions += 1
@@ -159,6 +162,24 @@ def common_type(t: Tracer, a: Any, b: Any, symbol: str) -> ScalarType:
     if device.weak:
         return promote(t, device.dtype, Int64 if isinstance(number, bool) else default_type(number), symbol)
     return adopted_type(t, number, device.dtype, symbol)
+
+
+def meet(t: Tracer, number: DeviceValue, dtype: ScalarType) -> None:
+    """Note that what Python numbers made meets a value, or memory, of ``dtype``."""
+    if number.choice is None:  # a choice of two is made anew in any type
+        t.literals.meet(number.origins, dtype)
+
+
+def derived(result: DeviceValue, *operands: Any) -> DeviceValue:
+    """Return ``result``, with the origins of its operands where all of them come of Python numbers."""
+    origins: frozenset[Any] = frozenset()
+    for operand in operands:
+        if isinstance(operand, DeviceValue):
+            if not operand.origins:
+                return result
+            origins |= operand.origins
+    result.origins = origins
+    return result
 
 
 def is_weak(a: Any, b: Any) -> bool:

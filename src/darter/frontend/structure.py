@@ -7,10 +7,11 @@ the same on all paths.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from darter.dtypes import Bool, Float32, Int64, ScalarType
+from darter.frontend.literals import site_of
 from darter.frontend.promotion import as_value
 from darter.frontend.tracer import Tracer, zero
 from darter.frontend.values import DeviceValue, KernelList, PointerValue, StructValue, kind_of
@@ -93,12 +94,13 @@ class LeafType:
     weak: bool
     align_bytes: int = 1
     parameter: int = -1
+    origins: frozenset[Any] = frozenset()
 
 
 def leaf_type(leaf: Any) -> LeafType:
     """Return the type of one leaf."""
     if isinstance(leaf, DeviceValue):
-        return LeafType(leaf.dtype, leaf.weak)
+        return LeafType(leaf.dtype, leaf.weak, origins=leaf.origins)
     if isinstance(leaf, PointerValue):
         return LeafType(leaf.type, False, leaf.align_bytes, leaf.parameter)
     if isinstance(leaf, bool):
@@ -113,17 +115,29 @@ def join(a: LeafType, b: LeafType) -> LeafType | None:
             return None
         parameter = a.parameter if a.parameter == b.parameter else -1
         return LeafType(a.type, False, min(a.align_bytes, b.align_bytes), parameter)
+    origins = a.origins | b.origins if (a.weak or a.origins) and (b.weak or b.origins) else frozenset()
     if a.weak and b.weak:
-        return LeafType(Float32 if Float32 in (a.type, b.type) else a.type, True)
+        return LeafType(Float32 if Float32 in (a.type, b.type) else a.type, True, origins=origins)
     if a.weak or b.weak:
         weak, strong = (a, b) if a.weak else (b, a)
         fits = strong.type.is_float or (strong.type.is_integer and weak.type.is_integer)  # type: ignore[union-attr]
-        return LeafType(strong.type, False) if fits else None
+        return LeafType(strong.type, False, origins=origins) if fits else None
     if a.type is b.type:
-        return LeafType(a.type, False)
+        return LeafType(a.type, False, origins=origins)
     if a.type.kind is b.type.kind and a.type.bits != b.type.bits and 8 not in (a.type.bits, b.type.bits):
-        return LeafType(a.type if a.type.bits > b.type.bits else b.type, False)
+        return LeafType(a.type if a.type.bits > b.type.bits else b.type, False, origins=origins)
     return None
+
+
+def with_site(t: Tracer, type: LeafType, node: Any, name: Any) -> LeafType:
+    """Return the type of a leaf that Python numbers may make, and that gets a site here; a known one is taken."""
+    if not type.weak and not type.origins:
+        return type
+    site = site_of(t.frame, node, name)
+    known = t.literals.known.get(site)
+    if known is not None and (known.is_float or type.type.is_integer):  # type: ignore[union-attr]
+        return LeafType(known, False)
+    return replace(type, origins=type.origins | {site})
 
 
 def leaf_value(t: Tracer, leaf: Any, type: ScalarType | PointerType) -> Value:
@@ -142,7 +156,9 @@ def make_leaf(value: Value, type: LeafType) -> DeviceValue | PointerValue:
     """Return the leaf that an IR value of a joined type is."""
     if isinstance(type.type, PointerType):
         return PointerValue(value, type.align_bytes, type.parameter)
-    return DeviceValue(value, type.weak)
+    leaf = DeviceValue(value, type.weak)
+    leaf.origins = type.origins
+    return leaf
 
 
 def describe(value: Any) -> str:

@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from darter.dtypes import ScalarType
 from darter.errors import CodegenError, DarterError, UnsupportedSyntaxError
 from darter.frontend import attributes, calls
 from darter.frontend.diagnostics import place
@@ -15,6 +16,7 @@ from darter.frontend.frame import Frame, local_names
 from darter.frontend.interpreter import execute
 from darter.frontend.launcher import launch
 from darter.frontend.layouts import with_fixed_extents
+from darter.frontend.literals import Literals, Site
 from darter.frontend.parameters import parameter_value, slot_values
 from darter.frontend.tensors import raw_extent
 from darter.frontend.tracer import Recorder, Session, Tracer
@@ -64,9 +66,15 @@ def _internal(t: Tracer, error: BaseException, what: str) -> CodegenError:
     )
 
 
+def _fresh(t: Tracer, known: Mapping[Site, ScalarType]) -> Tracer:
+    kernel = wired(Tracer(t.session, host=False))
+    kernel.literals = Literals(known)
+    return kernel
+
+
 def wired(t: Tracer) -> Tracer:
     """Give a tracer the interpreter's entries."""
-    t.fresh = lambda: wired(Tracer(t.session, host=False))
+    t.fresh = lambda known: _fresh(t, known)
     t.evaluate = lambda node: evaluate(t, node)
     t.execute = lambda body: execute(t, body)
     t.call = lambda function, arguments, keywords: calls.call(t, function, arguments, keywords)

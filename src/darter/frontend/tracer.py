@@ -6,7 +6,7 @@ One :class:`Tracer` traces one launcher or one kernel; a :class:`Session` holds 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -14,6 +14,7 @@ from darter.dtypes import Bool, ScalarType
 from darter.errors import CaptureRefusedError, CompileError
 from darter.frontend.diagnostics import located
 from darter.frontend.frame import Frame
+from darter.frontend.literals import Literals, Site
 from darter.frontend.values import DeviceValue, KernelList, RegisterArray
 from darter.ir.nodes import Block, Cast, Const, FunctionName, Kernel, KernelOptions, Loc, Node, Value
 from darter.target import Target
@@ -146,6 +147,7 @@ class Tracer:
         self.cached: dict[Any, Value] = {}
         self.serial = 0
         self.adoptions = 0
+        self.literals = Literals({})
         self.depth = 0
         self.written: set[int] = set()
         self.block: tuple[int, int, int] = (1, 1, 1)
@@ -156,7 +158,7 @@ class Tracer:
         self.execute: Callable[[Any], str | None] = _not_wired
         self.call: Callable[[Any, list[Any], dict[str, Any]], Any] = _not_wired
         self.launch: Callable[[Any, list[Any], dict[str, Any]], Any] = _not_wired
-        self.fresh: Callable[[], Tracer] = _not_wired
+        self.fresh: Callable[[Mapping[Site, ScalarType]], Tracer] = _not_wired
         self.read_attribute: Callable[[Any, str], Any] = _not_wired
 
     # -- emitting -----------------------------------------------------------------------------------------------------

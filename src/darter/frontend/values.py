@@ -21,10 +21,11 @@ class DeviceValue:
 
     ``weak``: it stands for a Python number, one that a loop carries and whose type is still being found, or one of two
     that a condition chose; like a Python number it takes the type of what it meets.  ``choice``: the condition and the
-    two numbers.  ``multiple``: an integer known to divide the value (1: nothing known).
+    two numbers.  ``multiple``: an integer known to divide the value (1: nothing known).  ``origins``: the sites of the
+    Python numbers that alone made the value (see ``frontend.literals``).
     """
 
-    __slots__ = ("choice", "multiple", "value", "weak")
+    __slots__ = ("choice", "multiple", "origins", "value", "weak")
 
     def __init__(
         self, value: Value, weak: bool = False, multiple: int = 1, choice: tuple[Value, Any, Any] | None = None
@@ -33,6 +34,7 @@ class DeviceValue:
         self.weak = weak
         self.multiple = multiple
         self.choice = choice
+        self.origins: frozenset[Any] = frozenset()
 
     @property
     def dtype(self) -> ScalarType:

@@ -10,7 +10,7 @@ from darter.errors import KernelTypeError
 from darter.frontend.casts import convert
 from darter.frontend.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
 from darter.frontend.operators import truth
-from darter.frontend.promotion import as_value, runtime
+from darter.frontend.promotion import as_value, derived, runtime
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
@@ -41,7 +41,7 @@ def _shuffle(mode: ShuffleMode, operand: str, t: Tracer, arguments: list[Any], k
         t.fail(KernelTypeError, f"dt.{name} takes an integer second", found=kind_of(lane_value))
     result = Value(number.dtype)
     t.emit(Shuffle(result, mode, number.value, as_value(t, lane_value, Int32)))
-    return DeviceValue(result, number.weak)
+    return derived(DeviceValue(result, number.weak), number)
 
 
 def _shuffle_narrow(t: Tracer, mode: ShuffleMode, operand: str, value: DeviceValue, lane: Any) -> DeviceValue:
