@@ -33,7 +33,7 @@ enum FunctionAttribute : int {
   kRegisters = 4,
   kMaxDynamicSharedBytes = 8,
 };
-enum JitOption : int { kMaxRegisters = 0, kErrorLog = 5, kErrorLogBytes = 6 };
+enum JitOption : int { kMaxRegisters = 0, kErrorLog = 5, kErrorLogBytes = 6, kGenerateLineInfo = 13 };
 enum JitInput : int { kPtx = 1 };
 enum CaptureMode : int { kCaptureRelaxed = 2 };
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1 };

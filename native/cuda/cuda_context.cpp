@@ -116,7 +116,8 @@ PyObject* context_load(PyObject* object, PyObject* args) {
   return make_module(self_of(object), image, number);
 }
 
-// link(ptx, max_registers) -> bytes: a cubin for this device, made by the driver's own assembler.
+// link(ptx, max_registers) -> bytes: a cubin for this device, made by the driver's own assembler, with the line table
+// that the text's .loc directives make.
 PyObject* context_link(PyObject* object, PyObject* args) {
   CudaContext* self = self_of(object);
   const char* ptx = nullptr;
@@ -125,10 +126,10 @@ PyObject* context_link(PyObject* object, PyObject* args) {
   if (!PyArg_ParseTuple(args, "s#I", &ptx, &ptx_bytes, &max_registers)) return nullptr;
   const Api* api = self->api;
   char log[8192] = {};
-  int options[] = {kErrorLog, kErrorLogBytes, kMaxRegisters};
-  void* values[] = {log, reinterpret_cast<void*>(sizeof log),
+  int options[] = {kErrorLog, kErrorLogBytes, kGenerateLineInfo, kMaxRegisters};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log), reinterpret_cast<void*>(uintptr_t{1}),
                     reinterpret_cast<void*>(static_cast<uintptr_t>(max_registers))};
-  const unsigned option_count = max_registers != 0 ? 3 : 2;
+  const unsigned option_count = max_registers != 0 ? 4 : 3;
   RelaxedCapture relaxed(api);
   CurrentContext current(api, self->context);
   if (current.status() != kSuccess) return raise_status(current.status(), "cuCtxPushCurrent", ""), nullptr;

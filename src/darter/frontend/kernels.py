@@ -101,7 +101,8 @@ def _trace(
     parameters = tuple(k.slots[key] for key in slots)
     kernels = t.session.kernels
     name = _unique(call.kernel.__wrapped__.__name__, {kernel.name for kernel in kernels})
-    kernels.append(Kernel(name, parameters, k.body, block, t.session.target.warp_size, options))
+    index = t.session.index_of(call.kernel.__wrapped__)
+    kernels.append(Kernel(name, parameters, k.body, block, t.session.target.warp_size, options, index))
     return BuiltKernel(len(kernels) - 1, tuple(slots), frozenset(k.written))
 
 

@@ -27,6 +27,12 @@ def source_line(name: FunctionName, loc: Loc, known: types.FunctionType | None =
     return f"  at {source.file}:{line}:{loc.column + 1}, in {name.qualname}\n    {text.strip()}\n    {caret}"
 
 
+def place_of(name: FunctionName, known: types.FunctionType | None = None) -> tuple[str, int] | None:
+    """Return the file of a function and the line of its ``def``; ``known`` may be it or reach it."""
+    source = _source(name, known)
+    return None if source is None else (source.file, source.first_line)
+
+
 def _source(name: FunctionName, known: types.FunctionType | None) -> FunctionSource | None:
     function = _live(name, known)
     if function is None:

@@ -395,6 +395,8 @@ class Raise(Node):
 class Kernel:
     """One kernel, specialised: parameters are scalars and pointers only; a tensor became its pointer and the extents
     and strides used.
+
+    ``function`` is its row in the module's function table; -1 where it is made of no function.
     """
 
     name: str
@@ -403,6 +405,7 @@ class Kernel:
     block: tuple[int, int, int]
     warp_size: int
     options: KernelOptions = field(default_factory=KernelOptions)
+    function: int = NOWHERE.function
 
     @property
     def threads(self) -> int:

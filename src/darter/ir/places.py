@@ -25,3 +25,9 @@ class FunctionName:
 
     qualname: str
     module: str
+
+    @property
+    def ascii_name(self) -> str:
+        """The whole name as line tables have it: plain ASCII, no quote, no backslash."""
+        name = f"{self.module}.{self.qualname}"
+        return "".join(ch if " " <= ch <= "~" and ch not in '"\\' else "?" for ch in name)

@@ -72,11 +72,14 @@ class FunctionText:
 
     ``preamble`` lines stand at the start of the entry block, whenever they are written, so that they dominate all else.
     ``label`` is the block being written; a ``reserve``d line is filled in later (a phi whose back edge is not known).
+    ``location`` is what each instruction carries of its place in the source (", !dbg !7", or nothing); the preamble's
+    carry none.
     """
 
     def __init__(self, module: ModuleText, header: str) -> None:
         self.module = module
         self.label = "entry"
+        self.location = ""
         self._header = header
         self._preamble: list[str] = []
         self._preamble_values: dict[str, str] = {}
@@ -99,13 +102,13 @@ class FunctionText:
             return known
         self._count += 1
         name = f"%v{self._count}"
-        self._lines.append(f"  {name} = {right}")
+        self._lines.append(f"  {name} = {right}{self.location}")
         if not right.startswith(_IMPURE):
             self._known[right] = name
         return name
 
     def line(self, text: str) -> None:
-        self._lines.append(f"  {text}")
+        self._lines.append(f"  {text}{self.location}")
 
     def preamble(self, right: str) -> str:
         """Return the name of ``right`` evaluated at the start of the function, once however often it is asked for."""
@@ -132,10 +135,10 @@ class FunctionText:
         self.label = label
 
     def jump(self, label: str) -> None:
-        self._lines.append(f"  br label %{label}")
+        self.line(f"br label %{label}")
 
     def branch(self, condition: str, on_true: str, on_false: str) -> None:
-        self._lines.append(f"  br i1 {condition}, label %{on_true}, label %{on_false}")
+        self.line(f"br i1 {condition}, label %{on_true}, label %{on_false}")
 
     def phi(self, type: str, *incoming: tuple[str, str]) -> str:
         """Write a phi of (value, label) pairs; it must stand first in its block."""

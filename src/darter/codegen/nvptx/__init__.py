@@ -8,23 +8,36 @@ from collections.abc import Sequence
 from darter.artifacts.artifact import KernelEntry
 from darter.codegen.common.text import ModuleText
 from darter.codegen.nvptx.kernel import emit_kernel
+from darter.codegen.nvptx.lines import LineTable
 from darter.codegen.nvptx.ptx import TRIPLE, emit_ptx
 from darter.ir.nodes import Kernel
+from darter.ir.places import FunctionName
 from darter.target import Target
 
 
-def llvm_text(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[KernelEntry, ...]]:
-    """Return the LLVM text of ``kernels`` and their entries; a kernel's symbol is its name and its number."""
-    module = ModuleText()
+def llvm_text(
+    kernels: Sequence[Kernel], target: Target, functions: Sequence[FunctionName] = ()
+) -> tuple[str, tuple[KernelEntry, ...]]:
+    """Return the LLVM text of ``kernels`` and their entries; a kernel's symbol is its name and its number.
+
+    ``functions`` is the table that their places refer to; without it the code has no line table.
+    """
+    module, lines = ModuleText(), LineTable(functions)
     entries = tuple(
-        emit_kernel(module, kernel, f"{_plain(kernel.name)}_{number}", target) for number, kernel in enumerate(kernels)
+        emit_kernel(module, kernel, f"{_plain(kernel.name)}_{number}", target, lines)
+        for number, kernel in enumerate(kernels)
     )
-    return f'target triple = "{TRIPLE}"\n{module.finish()}', entries
+    return f'target triple = "{TRIPLE}"\n{module.finish()}{lines.finish()}', entries
 
 
-def compile_kernels(kernels: Sequence[Kernel], target: Target) -> tuple[str, tuple[KernelEntry, ...]]:
-    """Return the PTX of ``kernels`` for ``target`` (``arch`` is ``sm_90``, ``sm_90a``, …) and their entries."""
-    text, entries = llvm_text(kernels, target)
+def compile_kernels(
+    kernels: Sequence[Kernel], target: Target, functions: Sequence[FunctionName] = ()
+) -> tuple[str, tuple[KernelEntry, ...]]:
+    """Return the PTX of ``kernels`` for ``target`` (``arch`` is ``sm_90``, ``sm_90a``, …) and their entries.
+
+    ``functions`` is the table that their places refer to; without it the code has no line table.
+    """
+    text, entries = llvm_text(kernels, target, functions)
     return emit_ptx(text, target), entries
 
 

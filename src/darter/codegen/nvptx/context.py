@@ -9,6 +9,7 @@ from darter.artifacts.artifact import DeviceMessage
 from darter.codegen.common.lanes import Lanes
 from darter.codegen.common.text import FunctionText, ModuleText
 from darter.codegen.common.types import register_type
+from darter.codegen.nvptx.lines import LineTable
 from darter.ir import nodes as ir
 from darter.ir.nodes import PointerType, Space, Type
 from darter.target import Target
@@ -29,7 +30,7 @@ class Context:
     """Everything that emitting a node reads and changes.
 
     ``symbol`` is the kernel's in its module, where several kernels may have one name; ``constants`` holds the values of
-    integer constants, which make shifts and divisions cheap.
+    integer constants, which make shifts and divisions cheap; ``subprogram`` is the kernel in ``lines``.
     """
 
     module: ModuleText
@@ -38,6 +39,8 @@ class Context:
     symbol: str
     target: Target
     emit: Callable[[Context, Sequence[ir.Node]], None]
+    lines: LineTable
+    subprogram: str
     held: dict[ir.Value, str] = field(default_factory=dict)
     constants: dict[ir.Value, int] = field(default_factory=dict)
     messages: list[DeviceMessage] = field(default_factory=list)

@@ -10,6 +10,7 @@ from darter.codegen.common import numbers
 from darter.codegen.common.text import FunctionText, ModuleText
 from darter.codegen.nvptx import arithmetic, flow, memory, warp
 from darter.codegen.nvptx.context import Context
+from darter.codegen.nvptx.lines import LineTable
 from darter.dtypes import Bool
 from darter.errors import CodegenError
 from darter.ir import nodes as ir
@@ -46,16 +47,20 @@ _EMITTERS: dict[type[ir.Node], Callable[[Context, Any], None]] = {
 
 
 def emit_nodes(context: Context, nodes: Sequence[ir.Node]) -> None:
-    """Write ``nodes`` in order."""
+    """Write ``nodes`` in order, each instruction with its node's place in the source."""
+    text, lines, subprogram = context.text, context.lines, context.subprogram
+    outside = text.location
     for node in nodes:
+        text.location = lines.location(subprogram, node.loc)
         emitter = _EMITTERS.get(type(node))
         if emitter is None:
             raise CodegenError(f"a {type(node).__name__} node cannot stand in a kernel")
         emitter(context, node)
+    text.location = outside
 
 
-def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Target) -> KernelEntry:
-    """Write ``kernel`` into ``module`` as ``symbol`` and return its entry."""
+def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Target, lines: LineTable) -> KernelEntry:
+    """Write ``kernel`` into ``module`` as ``symbol``, its places into ``lines``, and return its entry."""
     asserts = _has_asserts(kernel.body)
     names = [f"%p{index}" for index in range(len(kernel.parameters))]
     parameters = [
@@ -64,8 +69,10 @@ def emit_kernel(module: ModuleText, kernel: ir.Kernel, symbol: str, target: Targ
     ]
     if asserts:
         parameters += ["ptr %asserts", "i64 %owner"]
-    text = FunctionText(module, f"define ptx_kernel void @{symbol}({', '.join(parameters)}) {_attributes(kernel)}")
-    context = Context(module, text, kernel, symbol, target, emit_nodes)
+    subprogram = lines.subprogram(symbol, kernel.function)
+    attributes = _attributes(kernel) + (f" !dbg {subprogram}" if subprogram else "")
+    text = FunctionText(module, f"define ptx_kernel void @{symbol}({', '.join(parameters)}) {attributes}")
+    context = Context(module, text, kernel, symbol, target, emit_nodes, lines, subprogram)
     for value, name in zip(kernel.parameters, names, strict=True):
         context.define(value, _received(context, value, name))
     emit_nodes(context, kernel.body.nodes)
