@@ -5,6 +5,7 @@
 #   make test     the test suite                         (PYTEST_ARGS="-k name" narrows it)
 #   make lint     layers, ruff, mypy, clang-format, clang-tidy
 #   make torch    add torch to the environment, so that its tests run too
+#   make cuda-tools  add NVIDIA's assemblers and libdevice, so that tests of GPU code assemble it; needs no GPU
 #   make test-sanitize, make fuzz, make bench-instructions, make bench-matrix, make clean
 
 SHELL := /bin/bash
@@ -21,7 +22,7 @@ SOURCES := $(shell find src native -type f -not -name '*.so' -not -path '*/__pyc
 TIDY_SOURCES := $(wildcard native/*.cpp native/*/*.cpp)
 CXX_SOURCES := $(TIDY_SOURCES) $(wildcard native/*/*.hpp)
 
-.PHONY: demo test test-sanitize lint lint-python lint-cxx torch fuzz bench-instructions bench-matrix clean
+.PHONY: demo test test-sanitize lint lint-python lint-cxx torch cuda-tools fuzz bench-instructions bench-matrix clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -39,12 +40,20 @@ lint-python: $(VENV)/.lint
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 # -Werror is for the compiler that builds: what clang warns of in the C++ library's own headers is not for us to mend.
-lint-cxx: $(VENV)/.lint build/tidy/compile_commands.json
+lint-cxx: $(VENV)/.lint # Without what they depend on: the assemblers alone, of one CUDA version.
+$(VENV)/.cuda-tools: | $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --only-binary=:all: --no-deps nvidia-cuda-nvcc==13.5.37 nvidia-nvvm==13.5.37 \
+	    nvidia-nvjitlink==13.5.37
+	@touch $@
+
+build/tidy/compile_commands.json
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 	printf '%s\n' $(TIDY_SOURCES) | xargs -P $(WORKERS) -n 1 $(BIN)/clang-tidy -p build/tidy --quiet --removed-arg=-Werror \
 	    --removed-arg=-fno-tree-loop-distribute-patterns --extra-arg=-idirafter$$(dirname $$($${CXX:-c++} -print-file-name=include/omp.h))
 
 torch: $(VENV)/.torch
+
+cuda-tools: $(VENV)/.cuda-tools
 
 # What runs native code: the module's own tests, guards, properties of keys, binder and launch programs, real calls.  The
 # rest of the suite is Python, LLVM's work, or processes of its own; SANITIZE_TESTS=tests runs all of it.

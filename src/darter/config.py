@@ -16,9 +16,10 @@ from darter.errors import ConfigError
 
 OnDrift = Literal["raise", "recompile"]
 
-STEERING: Final = ("DARTER_ARCH", "DARTER_BOUNDS_CHECK", "DARTER_INTERPRET")
+STEERING: Final = ("DARTER_ARCH", "DARTER_ASSEMBLER", "DARTER_BOUNDS_CHECK", "DARTER_INTERPRET", "DARTER_PTXAS")
 """Every environment variable that steers code generation."""
 
+ASSEMBLERS: Final = ("driver", "nvjitlink", "ptxas")
 LOG_TOPICS: Final = frozenset({"recompiles", "store"})
 DUMP_STAGES: Final = frozenset({"ir", "llvm", "asm"})
 
@@ -30,14 +31,17 @@ _FALSE: Final = frozenset({"", "0", "false", "no", "off"})
 class Steering:
     """What the variables of :data:`STEERING` resolve to.
 
-    ``arch`` is the architecture asked for (``DARTER_ARCH``; None: found on the machine), ``bounds_check`` whether
-    accesses are checked (``DARTER_BOUNDS_CHECK``), ``interpret`` whether kernels run in the interpreter
-    (``DARTER_INTERPRET``).
+    ``arch`` is the architecture asked for (``DARTER_ARCH``; None: found on the machine), ``assembler`` what makes
+    cubins (``DARTER_ASSEMBLER``; None: the driver, where there is one), ``bounds_check`` whether accesses are checked
+    (``DARTER_BOUNDS_CHECK``), ``interpret`` whether kernels run in the interpreter (``DARTER_INTERPRET``), ``ptxas``
+    the path of NVIDIA's assembler (``DARTER_PTXAS``; None: looked for where it is needed).
     """
 
     arch: str | None = None
+    assembler: str | None = None
     bounds_check: bool = False
     interpret: bool = False
+    ptxas: str | None = None
 
 
 def steering_variables(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
@@ -54,8 +58,10 @@ def resolve_steering(variables: Mapping[str, str | None]) -> Steering:
     """
     return Steering(
         arch=variables.get("DARTER_ARCH") or None,
+        assembler=_choice("DARTER_ASSEMBLER", variables.get("DARTER_ASSEMBLER"), ASSEMBLERS),
         bounds_check=_boolean("DARTER_BOUNDS_CHECK", variables.get("DARTER_BOUNDS_CHECK")),
         interpret=_boolean("DARTER_INTERPRET", variables.get("DARTER_INTERPRET")),
+        ptxas=variables.get("DARTER_PTXAS") or None,
     )
 
 
@@ -66,7 +72,8 @@ class Config:
     ``log`` are the topics that go to stderr (``DARTER_LOG``), ``dump`` the stages written to ``dump_dir``
     (``DARTER_DUMP``, ``DARTER_DUMP_DIR``), ``verify_keys`` tells whether both keys are compared on every call
     (``DARTER_VERIFY_KEYS``), ``num_threads`` the CPU threads of a launch (``DARTER_NUM_THREADS``; None: all that OpenMP
-    offers), which the native module reads for itself.
+    offers), which the native module reads for itself, ``line_info`` whether CUDA code is loaded with this machine's
+    files in its line table (``DARTER_LINE_INFO``).
     """
 
     log: frozenset[str] = frozenset()
@@ -74,6 +81,7 @@ class Config:
     dump_dir: str = "darter-dump"
     verify_keys: bool = False
     num_threads: int | None = None
+    line_info: bool = False
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Config:
@@ -89,6 +97,7 @@ class Config:
             dump=_names("DARTER_DUMP", source.get("DARTER_DUMP"), DUMP_STAGES),
             dump_dir=source.get("DARTER_DUMP_DIR") or "darter-dump",
             verify_keys=_boolean("DARTER_VERIFY_KEYS", source.get("DARTER_VERIFY_KEYS")),
+            line_info=_boolean("DARTER_LINE_INFO", source.get("DARTER_LINE_INFO")),
             num_threads=None if threads is None else int(threads),
         )
 
@@ -135,6 +144,12 @@ def _boolean(name: str, text: str | None) -> bool:
     if lowered in _FALSE:
         return False
     raise ConfigError(f"environment variable {name} is {text!r}; accepted are 1, true, yes, on and 0, false, no, off")
+
+
+def _choice(name: str, text: str | None, accepted: tuple[str, ...]) -> str | None:
+    if not text or text in accepted:
+        return text or None
+    raise ConfigError(f"environment variable {name} is {text!r}; accepted are {', '.join(accepted)}")
 
 
 def _number(name: str, text: str | None, *, minimum: float) -> float | None:

@@ -16,6 +16,7 @@ from darter.artifacts.sites import sites_of
 from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
 from darter.backends import Loaded, registry
+from darter.backends.assembler import Assembler
 from darter.capture.argument_roots import argument_roots
 from darter.capture.baseline import install
 from darter.capture.fingerprint import code_fingerprint
@@ -123,7 +124,9 @@ class _Pipeline:
     def _load(self, request: BuildRequest, stage: _Stage, build: Build, origin: Any) -> Built:
         artifact = build.artifact
         loaded = self._modules.obtain(
-            artifact, str(request.device), lambda: stage.backend.load(artifact, request.device)
+            artifact,
+            str(request.device),
+            lambda: stage.backend.load(_shown(artifact, request.function), request.device),
         )
         guards = install(
             CaptureRecord.from_bytes(build.manifest),
@@ -155,6 +158,7 @@ class _Stage:
     backend: Any
     target: Any
     options: KernelOptions
+    assembler: Assembler | None
 
 
 def _resolved(request: BuildRequest) -> _Stage:
@@ -164,11 +168,13 @@ def _resolved(request: BuildRequest) -> _Stage:
     # The interpreter does not know what a pointer points into: that its accesses are inside is checked by the kernel.
     checked = request.options.bounds_check or steering.bounds_check or steering.interpret
     options = dataclasses.replace(request.options, bounds_check=checked)
-    return _Stage(variables, backend, backend.target(request.device, steering.arch), options)
+    target = backend.target(request.device, steering.arch)
+    return _Stage(variables, backend, target, options, registry.assembler_of(request.device, steering))
 
 
 def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
     function = request.function
+    assembler = "" if stage.assembler is None else stage.assembler.identity
     return key_record(
         function=f"{function.__module__}.{function.__qualname__}",
         source=source_of(function).digest_text,
@@ -177,7 +183,7 @@ def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
         options=dataclasses.astuple(stage.options),
         environment={},
         target=stage.target,
-        toolchain=f"{toolchain_digest()} {registry.assembler_of(request.device)}",
+        toolchain=f"{toolchain_digest()} {assembler}",
     )
 
 
@@ -209,8 +215,17 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
     )
     dump_stages(Config.from_environment(), module, stage.target, stage.backend.readable)
     verify(module, Sites(request.function, module.functions, ()).describe)
-    artifact = stage.backend.compile(module, stage.target)
+    artifact = stage.backend.compile(module, stage.target, stage.assembler)
     return Build(recorder.finish().to_bytes(), artifact)
+
+
+def _shown(artifact: Artifact, function: types.FunctionType) -> Artifact:
+    """Return what is loaded: the artifact, with files of this machine in its line table if a profiler is to see it."""
+    if artifact.target.backend != "cuda" or not Config.from_environment().line_info:
+        return artifact
+    from darter.launch.line_info import with_line_info
+
+    return with_line_info(artifact, function)
 
 
 def _places(function: types.FunctionType, functions: Sequence[FunctionName]) -> Callable[[Loc], str]:

@@ -29,9 +29,10 @@ def test_every_variable_is_read() -> None:
             "DARTER_DUMP_DIR": "/d",
             "DARTER_VERIFY_KEYS": "1",
             "DARTER_NUM_THREADS": "3",
+            "DARTER_LINE_INFO": "1",
         }
     )
-    assert config == Config(frozenset({"recompiles", "store"}), frozenset({"ir", "asm"}), "/d", True, 3)
+    assert config == Config(frozenset({"recompiles", "store"}), frozenset({"ir", "asm"}), "/d", True, 3, True)
 
 
 def test_steering_variables_are_read_live(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,6 +47,11 @@ def test_equal_meanings_resolve_equally() -> None:
     assert resolve_steering({"DARTER_INTERPRET": "0"}) == resolve_steering({"DARTER_INTERPRET": None})
     assert resolve_steering({"DARTER_ARCH": ""}) == resolve_steering({})
     assert resolve_steering({"DARTER_ARCH": "x86-64-v3"}).arch == "x86-64-v3"
+    assert resolve_steering({"DARTER_ASSEMBLER": "", "DARTER_PTXAS": ""}) == Steering()
+    found = resolve_steering({"DARTER_ASSEMBLER": "ptxas", "DARTER_PTXAS": "/x/ptxas"})
+    assert (found.assembler, found.ptxas) == ("ptxas", "/x/ptxas")
+    with pytest.raises(ConfigError, match="DARTER_ASSEMBLER is 'gas'; accepted are driver, nvjitlink, ptxas"):
+        resolve_steering({"DARTER_ASSEMBLER": "gas"})
 
 
 @pytest.mark.parametrize(

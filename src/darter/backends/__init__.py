@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from darter import _native
     from darter.artifacts.artifact import Artifact
+    from darter.backends.assembler import Assembler
     from darter.ir.nodes import Module
     from darter.target import Device, Target
 
@@ -34,8 +35,11 @@ class Backend(Protocol):
             ConfigError: this machine's device cannot run code for ``arch``.
         """
 
-    def compile(self, module: Module, target: Target) -> Artifact:
-        """Return the artifact of a verified module; loads nothing."""
+    def compile(self, module: Module, target: Target, assembler: Assembler | None = None) -> Artifact:
+        """Return the artifact of a verified module; loads nothing.
+
+        ``assembler`` makes machine code of the backend's text, where LLVM does not.
+        """
 
     def readable(self, module: Module, target: Target, stage: str) -> str | None:
         """Return the kernels as text at ``stage``, "llvm" or "asm"; None where this backend has no such stage."""

@@ -11,6 +11,7 @@ from darter.errors import ArtifactError
 from darter.target import Device, Target
 
 if TYPE_CHECKING:
+    from darter.backends.assembler import Assembler
     from darter.ir.nodes import Module
 
 WARP_SIZE = 32
@@ -28,7 +29,7 @@ def target(device: Device = HOST, arch: str | None = None) -> Target:
     return Target("cpu", level, features, WARP_SIZE)
 
 
-def compile(module: Module, target: Target) -> Artifact:
+def compile(module: Module, target: Target, assembler: Assembler | None = None) -> Artifact:
     """Return the artifact of a verified module.
 
     Raises:

@@ -1,11 +1,10 @@
-"""The CUDA backend: PTX by LLVM, a cubin by the driver's assembler, modules in the primary contexts of the frameworks.
+"""The CUDA backend: PTX by LLVM, a cubin by an assembler, modules in the primary contexts of the frameworks.
 
 Nothing here touches the driver before the first CUDA argument, and nothing changes a thread's current device.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import struct
 import threading
@@ -15,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from darter import _native
 from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.backends import Loaded
+from darter.backends.assembler import Assembler, driver_identity
+from darter.config import Steering
 from darter.dtypes import by_code
-from darter.errors import ArtifactError, ConfigError, DeviceAssertError
+from darter.errors import ArtifactError, ConfigError, DeviceAssertError, DriverError
 from darter.ir.places import Loc
 from darter.target import Device, Target
 
@@ -114,20 +115,22 @@ def target(device: Device, arch: str | None) -> Target:
     return Target("cuda", arch, "", WARP_SIZE)
 
 
-def compile(module: Module, target: Target) -> Artifact:
-    """Return the artifact of a verified module: the code is a cubin.
+def compile(module: Module, target: Target, assembler: Assembler | None = None) -> Artifact:
+    """Return the artifact of a verified module: the code is a cubin, made by ``assembler`` (None: by the driver).
 
     Raises:
-        CompileError: the launcher or a kernel uses what the CUDA backend does not have.
-        DriverError: the driver's assembler refuses the PTX.
+        CompileError: the launcher or a kernel uses what the CUDA backend does not have, or the PTX is refused.
+        DriverError: the driver refuses the PTX, or cannot assemble for ``target``.
     """
     # Here and not above: they import LLVM, which a launch from disk must not need.
+    from darter.backends.line_table import without_text
     from darter.codegen.nvptx import compile_kernels
     from darter.codegen.program import lower
 
     program = lower(module)
-    ptx, kernels = compile_kernels(module.kernels, target)
-    code = assemble(ptx, target) if kernels else b""
+    ptx, kernels = compile_kernels(module.kernels, target, module.functions)
+    make = assemble if assembler is None else assembler.assemble
+    code = without_text(make(ptx, target)) if kernels else b""
     return Artifact(target, program, kernels, code, tuple(module.functions), module.written)
 
 
@@ -136,7 +139,7 @@ def readable(module: Module, target: Target, stage: str) -> str | None:
     from darter.codegen.nvptx import compile_kernels, llvm_text
 
     lowered = llvm_text if stage == "llvm" else compile_kernels
-    return lowered(module.kernels, target)[0]
+    return lowered(module.kernels, target, module.functions)[0]
 
 
 def assemble(ptx: str, target: Target) -> bytes:
@@ -191,15 +194,23 @@ def synchronize(ordinal: int | None) -> None:
         used.synchronize()
 
 
-@functools.lru_cache(maxsize=1)
-def assembler() -> str:
-    """Return the identity of the driver's assembler: what it makes of the same PTX is its own business."""
-    version = f"libcuda {_native.cuda_driver_version()}"
-    try:
-        with open("/sys/module/nvidia/version", encoding="ascii") as stream:
-            return f"{version}, driver {stream.read().strip()}"
-    except OSError:
-        return version
+def assembler(steering: Steering) -> Assembler:
+    """Return what makes cubins under ``steering``: by default the driver, and without one what else is here.
+
+    Raises:
+        ConfigError: the assembler that is asked for is not to be found, or none is.
+        DriverError: the driver is asked for, and there is none.
+    """
+    if steering.assembler in (None, "driver"):
+        try:
+            return Assembler(driver_identity(), assemble)
+        except DriverError:
+            if steering.assembler is not None:
+                raise
+    # Here and not above: they start processes, which a launch by the driver must not need.
+    from darter.backends.toolkit_assemblers import choose
+
+    return choose(steering.assembler, steering.ptxas)
 
 
 def is_capturing(ordinal: int, stream: int) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from darter import _native
 from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.backends import Loaded
+from darter.backends.assembler import Assembler
 from darter.dtypes import Int64, ScalarType
 from darter.errors import ArgumentValueError, ArtifactError, DeviceAssertError, KernelCheckError
 from darter.ir.carets import source_line
@@ -36,7 +37,7 @@ def target(device: Device = HOST, arch: str | None = None) -> Target:
     return Target("interpret", "numpy", "", WARP_SIZE)
 
 
-def compile(module: Module, target: Target) -> Artifact:
+def compile(module: Module, target: Target, assembler: Assembler | None = None) -> Artifact:
     """Return the artifact of a verified module: its launch program and the text of its kernels."""
     from darter.codegen.program import lower
     from darter.ir.serialise import kernels_to_bytes

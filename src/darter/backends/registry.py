@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from darter import _native
 from darter.backends import Backend, Loaded
+from darter.backends.assembler import Assembler
+from darter.config import Steering
 from darter.errors import ArgumentValueError, StreamCaptureError
 from darter.ir.places import Loc
 from darter.target import Device
@@ -25,13 +27,17 @@ def refuse_capture(device: Device, stream: int, name: str) -> None:
         )
 
 
-def assembler_of(device: Device) -> str:
-    """Return the identity of the assembler that turns a backend's text into machine code; empty where LLVM does it."""
+def assembler_of(device: Device, steering: Steering) -> Assembler | None:
+    """Return what turns a backend's text into machine code; None where LLVM does it.
+
+    Raises:
+        ConfigError: the one that ``steering`` asks for is not to be found.
+    """
     if device.backend != "cuda":
-        return ""
+        return None
     from darter.backends import cuda
 
-    return cuda.assembler()
+    return cuda.assembler(steering)
 
 
 def describe_messages(device: Device, loaded: Loaded, places: Callable[[Loc], str]) -> None:
