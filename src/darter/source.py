@@ -11,6 +11,7 @@ import __future__
 import ast
 import copy
 import functools
+import inspect
 import linecache
 import types
 import warnings
@@ -114,8 +115,9 @@ def _compiled(text: str, flags: int) -> _ParsedFile:
         code = pending.pop()
         pending.extend(constant for constant in code.co_consts if isinstance(constant, types.CodeType))
         candidates = nodes.get((code.co_name, code.co_firstlineno))
-        if candidates:
-            functions.setdefault(code.co_name, []).append((code, _node_of(code, candidates)))
+        found = _node_of(code, candidates) if candidates else None
+        if found is not None:
+            functions.setdefault(code.co_name, []).append((code, found))
     return _ParsedFile(tuple(text.splitlines()), functions)
 
 
@@ -128,16 +130,38 @@ def _code_line(node: FunctionNode) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def _node_of(code: types.CodeType, candidates: list[FunctionNode]) -> FunctionNode:
-    """Return which of several functions that begin on one line ``code`` is: the innermost that spans its positions."""
+def _node_of(code: types.CodeType, candidates: list[FunctionNode]) -> FunctionNode | None:
+    """Return which of several functions that begin on one line ``code`` is: the innermost that spans its positions.
+
+    None if nobody can tell: without positions (``python -X no_debug_ranges``), of lambdas that close over names.
+    """
     if len(candidates) == 1:
         return candidates[0]
-    spans = {position for position in code.co_positions() if None not in position and position[2] != position[3]}
+    spans = [
+        ((first, begin), (last, end))
+        for first, last, begin, end in set(code.co_positions())
+        if first is not None and last is not None and begin is not None and end is not None and begin != end
+    ]
+    if not spans:  # from 3.12 on, what returns a constant has none
+        alike = [node for node in candidates if isinstance(node, ast.Lambda) and _same_code(_alone(node, code), code)]
+        return alike[0] if len(set(map(ast.dump, alike))) == 1 else None
     for node in sorted(candidates, key=_extent):
-        body = node.body if isinstance(node, ast.Lambda) else node.body[-1]
-        if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in spans:
+        if all(_holds(node, begin, end) for begin, end in spans):
             return node
-    return candidates[0]
+    return None
+
+
+def _alone(node: ast.Lambda, like: types.CodeType) -> types.CodeType:
+    """Return the code of a lambda compiled by itself, with the flags of ``like``."""
+    whole = compile(ast.Expression(node), "<source>", "eval", like.co_flags & _FUTURE_FLAGS, dont_inherit=True)
+    codes: list[types.CodeType] = [constant for constant in whole.co_consts if isinstance(constant, types.CodeType)]
+    return codes[-1].replace(co_flags=codes[-1].co_flags | like.co_flags & inspect.CO_NESTED)
+
+
+def _holds(node: FunctionNode, begin: tuple[int, int], end: tuple[int, int]) -> bool:
+    """Return whether what stands from one (line, column) to another stands in the body of ``node``."""
+    first, last = (node.body, node.body) if isinstance(node, ast.Lambda) else (node.body[0], node.body[-1])
+    return (first.lineno, first.col_offset) <= begin and end <= (last.end_lineno or 0, last.end_col_offset or 0)
 
 
 def _extent(node: FunctionNode) -> tuple[int, int]:

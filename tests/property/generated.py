@@ -164,8 +164,9 @@ def ulps_apart(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     ordered = []
     for side in (a, b):
         bits = side.view(kind).astype(np.int64)
-        ordered.append(np.where(bits < 0, np.int64(np.iinfo(kind).min) - bits, bits).astype(np.float64))
-    apart = np.abs(ordered[0] - ordered[1])
+        ordered.append(np.where(bits < 0, np.int64(np.iinfo(kind).min) - bits, bits))
+    # As unsigned numbers: they may be further apart than an int64 holds, and a float64 does not tell neighbours apart.
+    apart = np.maximum(*ordered).view(np.uint64) - np.minimum(*ordered).view(np.uint64)
     return np.where(np.isnan(a) | np.isnan(b), np.where(np.isnan(a) == np.isnan(b), 0, np.inf), apart)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import linecache
 import pathlib
@@ -62,6 +63,27 @@ def test_functions_methods_and_nested_functions():
 
 def test_the_wrapper_is_its_own_source():
     assert _text(wrapped).lstrip().startswith("def wrapper")
+
+
+# fmt: off
+MANY = (lambda x: 1 if x in (5, 6) else 0, lambda x: 2 if x else 0, lambda x: x and 3, lambda x: x or 3, lambda x: 0 < x < 3, lambda x: [i for i in x], lambda x: (lambda y: y if x else 3), lambda x, y=(lambda z: z if z else 2): y(x), lambda: None, lambda: 1 + 1, lambda: 2.0)  # noqa: C416, E501
+# fmt: on
+
+
+@pytest.mark.parametrize("place", range(len(MANY)))
+def test_lambdas_of_one_line_are_told_apart_whatever_their_bodies_are(place):
+    """The body of a condition, a chain or an ``and`` is the position of no instruction."""
+    text = (
+        "lambda x: 1 if x in (5, 6) else 0", "lambda x: 2 if x else 0", "lambda x: x and 3", "lambda x: x or 3",
+        "lambda x: 0 < x < 3", "lambda x: [i for i in x]", "lambda x: lambda y: y if x else 3",
+        "lambda x, y=lambda z: z if z else 2: y(x)", "lambda: None", "lambda: 1 + 1", "lambda: 2.0",
+    )[place]  # fmt: skip
+    assert ast.unparse(source_of(MANY[place]).node) == text
+
+
+def test_lambdas_inside_lambdas_of_one_line_are_told_apart():
+    assert ast.unparse(source_of(MANY[6](1)).node) == "lambda y: y if x else 3"
+    assert ast.unparse(source_of(MANY[7].__defaults__[0]).node) == "lambda z: z if z else 2"
 
 
 def test_two_lambdas_on_one_line_are_told_apart():

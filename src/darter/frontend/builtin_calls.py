@@ -160,6 +160,28 @@ def _filter(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     return tuple(kept)
 
 
+def _divmod(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    a, b = _exactly(t, "divmod", arguments, keywords, 2)
+    return binary(t, "//", operator.floordiv, a, b), binary(t, "%", operator.mod, a, b)
+
+
+def _pow(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    if any(isinstance(argument, DeviceValue) for argument in arguments):
+        return binary(t, "**", operator.pow, *_exactly(t, "pow", arguments, keywords, 2))
+    return call_native(t, pow, arguments, keywords, "pow")
+
+
+def _round(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    if arguments and isinstance(arguments[0], DeviceValue):
+        t.fail(
+            KernelTypeError,
+            "round makes a Python number, and this is known at run time only",
+            found=kind_of(arguments[0]),
+            advice="write dt.rint(v): half to even, as round does",
+        )
+    return call_native(t, round, arguments, keywords, "round")
+
+
 def _tuple(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     return tuple(iterate(t, arguments[0])) if arguments else ()
 
@@ -202,8 +224,8 @@ def _isinstance(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> An
     if isinstance(value, DeviceValue):
         # A scalar type as a class asks for the type of the value.
         return any(value.dtype is cls for cls in options)
-    if is_runtime(value) and not isinstance(value, (StructValue, ObjectValue)):
-        t.fail(KernelTypeError, "isinstance takes static values, structs and scalars", found=kind_of(value))
+    if is_runtime(value) and not isinstance(value, (StructValue, ObjectValue, tuple, KernelList, KernelDict)):
+        t.fail(KernelTypeError, "isinstance takes static values, structs, containers and scalars", found=kind_of(value))
     mro = t.recorded(lambda: t.recorder.mro(_class_of(t, value)))
     return any(_is_base(t, cls, mro) for cls in options)
 
@@ -261,8 +283,8 @@ def _type(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     (value,) = _exactly(t, "type", arguments, keywords, 1)
     if isinstance(value, DeviceValue):
         return value.dtype
-    if is_runtime(value) and not isinstance(value, (StructValue, ObjectValue)):
-        t.fail(KernelTypeError, "type takes static values, structs and scalars", found=kind_of(value))
+    if is_runtime(value) and not isinstance(value, (StructValue, ObjectValue, tuple, KernelList, KernelDict)):
+        t.fail(KernelTypeError, "type takes static values, structs, containers and scalars", found=kind_of(value))
     return _class_of(t, value)
 
 
@@ -287,6 +309,9 @@ BUILTINS: dict[Any, Handler] = {
     builtins.sorted: _sorted,
     builtins.map: _map,
     builtins.filter: _filter,
+    builtins.divmod: _divmod,
+    builtins.pow: _pow,
+    builtins.round: _round,
     builtins.tuple: _tuple,
     builtins.list: _list,
     builtins.dict: _dict,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -169,15 +170,24 @@ def _one_comparison(t: Tracer, op: ast.cmpop, a: Any, b: Any) -> Any:
         if isinstance(a, DeviceValue) and isinstance(b, (DeviceValue, bool, int, float)):
             t.fail(KernelTypeError, "'is' does not compare run-time values", advice="use ==")
         return bool(t.recorded(lambda: t.recorder.same(a, b))) == isinstance(op, ast.Is)
-    if is_runtime(a):
+    found = contains(t, b, a) if not is_runtime(a) and not is_runtime(b) else _equals_one(t, a, b)
+    if isinstance(found, Value):
+        return DeviceValue(found if isinstance(op, ast.In) else negate(t, found))
+    return found == isinstance(op, ast.In)
+
+
+def _equals_one(t: Tracer, value: Any, container: Any) -> bool | Value:
+    """Return whether a number equals an item of a container, one of them known at run time only."""
+    if not is_number(value) or not isinstance(container, (tuple, list, range)):
         t.fail(
             KernelTypeError,
-            "'in' takes a static value",
-            found=kind_of(a),
-            advice="compare with each item: v == a or v == b",
+            "'in' compares a run-time number with the items of a tuple, list or range",
+            found=f"{kind_of(value)} in {kind_of(container)}",
         )
-    found = contains(t, b, a)
-    return found == isinstance(op, ast.In)
+    found: Any = False
+    for item in iterate(t, container):
+        found = binary(t, "|", operator.or_, found, compare(t, "==", operator.eq, value, item))
+    return truth(t, found)
 
 
 def _attribute(t: Tracer, node: ast.Attribute) -> Any:

@@ -17,6 +17,7 @@ from darter.frontend.memory_intrinsics import MEMORY
 from darter.frontend.operators import arithmetic, binary, math_function, truth
 from darter.frontend.promotion import as_value, common_type, default_type, derived, is_number, strong
 from darter.frontend.static_operators import run_native, static_binary
+from darter.frontend.structs import in_structures
 from darter.frontend.structure import join, leaf_type
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
@@ -149,6 +150,10 @@ def _where(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     known = truth(t, condition)
     if not isinstance(known, Value):
         return a if known else b
+    return in_structures(t, "where", lambda x, y: _where_number(t, known, x, y), a, b)
+
+
+def _where_number(t: Tracer, known: Value, a: Any, b: Any) -> Any:
     a, b = as_number(t, a, "where"), as_number(t, b, "where")
     joined = join(leaf_type(a), leaf_type(b))
     if isinstance(a, DeviceValue) or isinstance(b, DeviceValue):

@@ -18,6 +18,7 @@ from darter.frontend.frame import RESULT, RETURNED, UNSET, LoopFlags, assigned_n
 from darter.frontend.merging import Dead
 from darter.frontend.operators import negate, truth
 from darter.frontend.promotion import as_value, common_type, divisor_of
+from darter.frontend.structs import opened
 from darter.frontend.structure import (
     LeafType,
     Skeleton,
@@ -338,6 +339,10 @@ class _Loop:
                 advice="assign it on every path, or before the loop with the type that it has in the loop",
             )
         skeleton = flatten(value, leaves)
+        if skeleton != carried.skeleton:
+            apart: list[Any] = []
+            if flatten(opened(self.t, value), apart) == carried.skeleton:
+                return [carried.skeleton, *apart]
         return [skeleton, *leaves]
 
     def _next_plan(self, plan: Plan, found: Round) -> Plan | None:
@@ -365,13 +370,19 @@ class _Loop:
 
     def _joined(self, carried: Carried, skeleton: Skeleton, leaves: list[Any]) -> Carried:
         if carried.name == RESULT and carried.skeleton != skeleton and carried.entry == []:
-            types = [leaf_type(leaf) for leaf in leaves]
+            types = [
+                with_site(self.t, leaf_type(leaf), self.node, (RESULT, place)) for place, leaf in enumerate(leaves)
+            ]
             for leaf in types:
                 leaf.weak = False
             entry = [DeviceValue(zero(self.t, leaf.type)) for leaf in types]  # type: ignore[arg-type]
             return Carried(RESULT, skeleton, entry, types)
         if skeleton != carried.skeleton:
-            self._refuse(carried, rebuild(carried.skeleton, list(carried.entry)), rebuild(skeleton, list(leaves)))
+            whole = rebuild(carried.skeleton, list(carried.entry))
+            apart = self._carried(carried.name, opened(self.t, whole))
+            if apart.skeleton != carried.skeleton:
+                return apart
+            self._refuse(carried, whole, rebuild(skeleton, list(leaves)))
         types = []
         for entry, old, leaf in zip(carried.entry, carried.types, leaves, strict=True):
             new = join(old, leaf_type(leaf))

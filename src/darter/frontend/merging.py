@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from darter.frontend.structs import opened
 from darter.frontend.structure import (
     LEAF,
     LeafType,
@@ -56,6 +57,9 @@ class Merge:
         leaves_a: list[Any] = []
         leaves_b: list[Any] = []
         shape_a, shape_b = flatten(a, leaves_a), flatten(b, leaves_b)
+        if shape_a != shape_b:
+            leaves_a, leaves_b = [], []
+            shape_a, shape_b = flatten(opened(self.t, a), leaves_a), flatten(opened(self.t, b), leaves_b)
         if shape_a != shape_b:
             return Unbound(f"is {kind_of(a)} on one path and {kind_of(b)} on the other")
         types: list[LeafType] = []

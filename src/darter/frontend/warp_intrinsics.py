@@ -11,6 +11,7 @@ from darter.frontend.casts import convert
 from darter.frontend.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
 from darter.frontend.operators import truth
 from darter.frontend.promotion import as_value, derived, runtime
+from darter.frontend.structs import in_structures
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
@@ -29,11 +30,13 @@ def _shuffle(mode: ShuffleMode, operand: str, t: Tracer, arguments: list[Any], k
     name = "shuffle_" + {"index": "idx"}.get(mode.value, mode.value)
     kernel_only(t, name)
     value, lane = bound_names(t, name, arguments, keywords, "value", operand)
+    return in_structures(t, name, lambda item: _shuffle_number(t, mode, name, item, lane), value)
+
+
+def _shuffle_number(t: Tracer, mode: ShuffleMode, name: str, value: Any, lane: Any) -> DeviceValue:
     number = runtime(t, as_number(t, value, name))
-    if number.dtype.bits < 16 or number.dtype is Bool:
-        return _shuffle_narrow(t, mode, operand, number, lane)
-    if number.dtype.bits == 16 and not number.dtype.is_float:
-        return _shuffle_narrow(t, mode, operand, number, lane)
+    if number.dtype.bits < 16 or (number.dtype.bits == 16 and not number.dtype.is_float):
+        return _shuffle_narrow(t, mode, name, number, lane)
     lane_value = as_number(t, lane, name)
     if isinstance(lane_value, (bool, float)) or (
         isinstance(lane_value, DeviceValue) and not lane_value.dtype.is_integer
@@ -44,10 +47,10 @@ def _shuffle(mode: ShuffleMode, operand: str, t: Tracer, arguments: list[Any], k
     return derived(DeviceValue(result, number.weak), number)
 
 
-def _shuffle_narrow(t: Tracer, mode: ShuffleMode, operand: str, value: DeviceValue, lane: Any) -> DeviceValue:
+def _shuffle_narrow(t: Tracer, mode: ShuffleMode, name: str, value: DeviceValue, lane: Any) -> DeviceValue:
     """Shuffle a Bool or a small integer as Int32, float8 as Float32: exact both ways."""
     wide = Float32 if value.dtype.is_float else Int32
-    moved = _shuffle(mode, operand, t, [convert(t, value, wide), lane], {})
+    moved = _shuffle_number(t, mode, name, convert(t, value, wide), lane)
     return convert(t, moved, value.dtype)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import math
 import operator
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -284,3 +285,84 @@ def test_backend_is_a_static_string_in_kernels_and_launchers():
         module = run(launch, out, target=target)
         assert out[0] == 1.0
         assert not any(isinstance(node, n.If) for node in module.kernels[0].body.nodes)
+
+
+NOBODY = ()
+
+
+def test_in_compares_run_time_numbers_with_items():
+    def body(out):
+        t = dt.thread_idx.x
+        out[0] = Float64(t in (3, 0))
+        out[1] = Float64(t not in [1, t])
+        out[2] = Float64(t in range(1, 3))
+        out[3] = Float64(0 in (t, 5))
+        out[4] = Float64(t in NOBODY)
+
+    check(body, [1, 0, 0, 1, 0])
+
+
+@pytest.mark.parametrize("container", [5, "ab", {0: 1}])
+def test_in_refuses_what_a_run_time_number_is_not_compared_with(container):
+    @kernel
+    def k(out):
+        out[0] = Float64(dt.thread_idx.x in container)
+
+    with pytest.raises(KernelTypeError, match="items of a tuple, list or range"):
+        run(launcher(k, block=1), np.zeros(1))
+
+
+def test_divmod_and_pow_take_run_time_numbers():
+    def body(out):
+        t = dt.thread_idx.x - 7
+        out[0], out[1] = Float64(divmod(t, 3)[0]), Float64(divmod(t, 3)[1])
+        out[2] = pow(Float64(t), 3)
+        out[3], out[4] = divmod(9, 4)
+        out[5] = pow(2, 5, 7)
+
+    check(body, [-3, 2, -343, 2, 1, 4])
+
+
+class Found(NamedTuple):
+    value: Any
+    place: Any = -1
+
+
+NOT_FOUND = Found(0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Count:
+    of: Any
+    found: Found = NOT_FOUND
+
+    def with_one(self, value, place):
+        return Count(self.of + 1, Found(value, place))
+
+
+NOTHING = Count(0)
+
+
+def test_a_struct_of_static_values_is_carried_and_merged():
+    def body(out):
+        best, count = Found(-1.0), NOTHING
+        for j in range(5):
+            value = Float64(j * 3 % 5)
+            if value > best.value:
+                best = Found(value, j)
+            elif j == 4:
+                count = count.with_one(value, j)
+            if j == 0:
+                best = Found(0.5)
+        out[0], out[1] = best.value, Float64(best.place)
+        out[2], out[3] = Float64(count.of), count.found.value
+
+    check(body, [4, 3, 1, 2])
+
+
+def test_the_class_of_a_tuple_of_run_time_values_is_known():
+    def body(out):
+        pair = (dt.thread_idx.x, 1)
+        out[0] = isinstance(pair, tuple) and type(pair) is tuple and not isinstance([pair], tuple)
+
+    check(body, [1])

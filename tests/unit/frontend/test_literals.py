@@ -62,6 +62,13 @@ def carried(x, i):
     return c
 
 
+def returned_from_a_loop(x, i):
+    for j in range(3):
+        if x[i] > 1 - j:
+            return dt.where(j == 0, 0.1, 0.2) if j < 2 else 0.3
+    return 0.3
+
+
 def in_a_tuple(x, i):
     state = (0, 0.3)
     for _ in range(dt.where(x[i] > 0, 1, 0)):
@@ -69,7 +76,7 @@ def in_a_tuple(x, i):
     return state[1]
 
 
-SOURCES = (returned, assigned, expression, selected, computed, carried, in_a_tuple)
+SOURCES = (returned, assigned, expression, selected, computed, carried, returned_from_a_loop, in_a_tuple)
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import pytest
 
 import darter.lang as dt
 from darter.dtypes import Float32, Int32, Int64
+from darter.errors import StaticEvaluationError
 from darter.lang.kernel_function import KernelFunction as kernel
 from darter.lang.library.reductions import (
     block_all,
     block_any,
     block_max,
     block_min,
+    block_reduce,
     block_sum,
     group_reduce,
+    warp_reduce,
     warp_sum,
 )
 from darter.lang.library.rows import (
@@ -217,3 +222,64 @@ def test_a_compensated_sum_keeps_its_digits_and_infinities():
     run(launcher(k, block=1), np.array([0.3, np.inf], np.float32), out)
     exact = 10000 * float(np.float32(0.3))
     np.testing.assert_allclose(out, [exact, np.inf, 2 * exact], rtol=6e-8)
+
+
+class Normaliser(NamedTuple):
+    largest: Any
+    total: Any
+
+
+def joined(a, b):
+    largest = dt.max(a.largest, b.largest)
+    return Normaliser(largest, a.total * dt.exp(a.largest - largest) + b.total * dt.exp(b.largest - largest))
+
+
+def first_largest(a, b):
+    return dt.where((a[0] > b[0]) | ((a[0] == b[0]) & (a[1] < b[1])), a, b)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_tuples_are_reduced_and_scanned_whole(block):
+    @kernel
+    def k(x, out):
+        t = _linear()
+        mine = (x[t], Int32(t))
+        out[t, 0] = block_reduce(mine, first_largest)[1]
+        out[t, 1] = block_scan(mine, first_largest)[1]
+        out[t, 2] = block_scan_exclusive(mine, first_largest, (Float32(-9), -1))[1]
+        out[t, 3] = warp_reduce(mine, first_largest)[1]
+
+    threads = _threads(block)
+    x = np.random.default_rng(threads).integers(0, 6, threads).astype(np.float32)
+    out = np.zeros((threads, 4), np.int32)
+    run(launcher(k, block=block), x, out)
+    for t in range(threads):
+        warp = t // 32 * 32
+        before = int(x[:t].argmax()) if t else -1
+        assert out[t].tolist() == [x.argmax(), x[: t + 1].argmax(), before, warp + x[warp : warp + 32].argmax()]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_structs_are_reduced_whole(block):
+    @kernel
+    def k(x, out):
+        t = _linear()
+        all_of_them = block_reduce(Normaliser(x[t], Float32(1)), joined)
+        out[t] = dt.exp(x[t] - all_of_them.largest) / all_of_them.total
+
+    x = np.random.default_rng(0).normal(0, 3, _threads(block)).astype(np.float32)
+    out = np.zeros_like(x)
+    run(launcher(k, block=block), x, out)
+    exact = np.exp(x.astype(np.float64) - x.max())
+    np.testing.assert_allclose(out, exact / exact.sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("threads", "block"), [(3, 96), (0, 32), (64, 128), (16, 40)])
+def test_groups_that_warps_do_not_hold_are_refused(threads, block):
+    @kernel
+    def k(x, out):
+        out[dt.thread_idx.x] = group_reduce(x[dt.thread_idx.x], dt.max, threads)
+
+    x = np.zeros(block, np.float32)
+    with pytest.raises(StaticEvaluationError, match=f"groups of {threads} threads in a block of {block}"):
+        run(launcher(k, block=block), x, x)

@@ -1,7 +1,8 @@
 """Reductions over a warp and over a block: every thread gets the result.
 
 The flow must be uniform: over the warp for ``warp_*``, over the block for ``block_*``, which contain barriers.  The
-order of combination is fixed, so results are the same on every run.
+order of combination is fixed, so results are the same on every run.  A value is a number, or a tuple or NamedTuple of
+values, which ``combine`` takes and returns whole.
 """
 
 from __future__ import annotations
@@ -79,11 +80,40 @@ def group_reduce(value: Any, combine: Combine, threads: int) -> Any:
     """
     if threads == block_threads():
         return block_reduce(value, combine)
+    if threads < 1 or threads > warp_size or threads & (threads - 1) or block_threads() % threads:
+        raise ValueError(
+            f"groups of {threads} threads in a block of {block_threads()}; accepted: the whole block, or a power of "
+            f"two, at most {warp_size}, that divides it"
+        )
     step = threads // 2
     while step > 0:
         value = combine(value, shuffle_xor(value, step))
         step //= 2
     return value
+
+
+def memory_for(value: Any, count: int) -> Any:
+    """Return shared memory for ``count`` values like ``value``: of a tuple, a tuple of arrays."""
+    if isinstance(value, tuple):
+        return tuple(memory_for(item, count) for item in value)
+    return shared(value.dtype, count)
+
+
+def put(memory: Any, place: Any, value: Any) -> None:
+    """Write ``value`` to a place of ``memory_for`` it."""
+    if isinstance(value, tuple):
+        for array, item in zip(memory, value, strict=True):
+            put(array, place, item)
+    else:
+        memory[place] = value
+
+
+def got(memory: Any, place: Any, like: Any) -> Any:
+    """Return what stands at a place of ``memory_for``, of the structure of ``like``."""
+    if isinstance(like, tuple):
+        items = tuple(got(array, place, item) for array, item in zip(memory, like, strict=True))
+        return items if type(like) is tuple else type(like)(*items)
+    return memory[place]
 
 
 def block_reduce(value: Any, combine: Combine) -> Any:
@@ -92,13 +122,13 @@ def block_reduce(value: Any, combine: Combine) -> Any:
     warps = cdiv(block_threads(), warp_size)
     if warps == 1:
         return value
-    partial = shared(value.dtype, warps)
+    partial = memory_for(value, warps)
     if lane_id == 0:
-        partial[warp_id] = value
+        put(partial, warp_id, value)
     barrier()
-    result = partial[0]
+    result = got(partial, 0, value)
     for warp in static_range(1, warps):
-        result = combine(result, partial[warp])
+        result = combine(result, got(partial, warp, value))
     # The next reduction may take the same memory.
     barrier()
     return result

@@ -10,9 +10,9 @@ from typing import Any
 
 from darter.lang.host import cdiv, static_range
 from darter.lang.indices import lane_id, warp_id, warp_size
-from darter.lang.library.reductions import Combine, add, block_threads
+from darter.lang.library.reductions import Combine, add, block_threads, got, memory_for, put
 from darter.lang.math import where
-from darter.lang.memory import barrier, shared
+from darter.lang.memory import barrier
 from darter.lang.warp import shuffle_up
 
 
@@ -55,12 +55,12 @@ def _block_scan(value: Any, combine: Combine) -> Any:
     warps = cdiv(block_threads(), warp_size)
     if warps == 1:
         return inclusive, None, False
-    totals = shared(inclusive.dtype, warps)
+    totals = memory_for(inclusive, warps)
     if lane_id == warp_size - 1:
-        totals[warp_id] = inclusive
+        put(totals, warp_id, inclusive)
     barrier()
-    before = totals[0]
+    before = got(totals, 0, inclusive)
     for warp in static_range(1, warps - 1):
-        before = where(warp_id > warp, combine(before, totals[warp]), before)
+        before = where(warp_id > warp, combine(before, got(totals, warp, inclusive)), before)
     barrier()
     return inclusive, before, warp_id > 0
