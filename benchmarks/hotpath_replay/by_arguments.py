@@ -20,33 +20,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import Call, Launch, Skipped
-from benchmarks.peers.generated import generated_module, parameters
 from benchmarks.peers.on_cpu import CPU_PEERS, prepared_on_cpu
+from darter.cli.bench.launchers import SIZES, ArgumentList, empty_function, noop_launcher
 from darter.cli.report_json import Row, installed_version, write_report
 
 COUNTS = (1, 2, 4, 8, 14, 20, 30, 40, 50, 60)
-SIZES = {"S": (3, 1), "M": (8, 6), "L": (14, 8)}
-"""Tensors and integers of the argument lists that peers' figures are quoted for."""
 
 DARTER = "darter"
 BATCHES = 101
 BATCH_NS = 1e5
 """So short that most batches pass between two interruptions of a busy machine."""
-
-_LAUNCHER = """
-import darter as dt
-
-@dt.kernel
-def noop({parameters}):
-    pass
-
-@dt.jit
-def launcher({parameters}):
-    noop({names}).launch(grid=1, block=32)
-
-def empty({names}):
-    pass
-"""
 
 
 def main() -> int:
@@ -59,7 +42,8 @@ def main() -> int:
     if options.only is None:
         rows = [row for who in (DARTER, *CPU_PEERS) for row in _measured_apart(who, options.counts)]
     else:
-        lists = {str(count): (count, 0) for count in options.counts} | SIZES
+        lists = {str(count): (count, 0) for count in options.counts}
+        lists |= {size: (each.tensors, each.integers) for size, each in SIZES.items()}
         rows = [row for label, shape in lists.items() for row in _rows(options.only, label, *shape)]
     if options.json is not None:
         write_report(options.json, "python -m benchmarks.hotpath_replay.by_arguments", rows)
@@ -94,17 +78,16 @@ def _rows(who: str, label: str, tensors: int, integers: int) -> Iterator[Row]:
 def _darter_calls(label: str, tensors: int, integers: int) -> Iterator[tuple[str, Call]]:
     arrays = tuple(np.zeros((8, 16), np.float32) for _ in range(tensors))
     launch = Launch(label, arrays, _numbers(integers))
-    names = list(launch.names)
-    text = _LAUNCHER.format(parameters=parameters(names, "dt.Tensor", "dt.Int64"), names=", ".join(names))
-    module = generated_module(f"darter_by_arguments_{label}", text)
-    statement = f"function({', '.join(names)})"
-    yield "empty Python function", Call(statement, launch.names | {"function": module.empty})
-    yield "darter, NumPy", Call(statement, launch.names | {"function": module.launcher})
+    arguments = ArgumentList(tensors, integers)
+    launcher = noop_launcher(label, arguments)
+    statement = f"function({arguments.names})"
+    yield "empty Python function", Call(statement, launch.names | {"function": empty_function(label, arguments)})
+    yield "darter, NumPy", Call(statement, launch.names | {"function": launcher})
     if installed_version("torch") is None:
         print("torch is not installed: no torch tensors")
         return
     names_of_torch = Launch(label, _torch_tensors(tensors), launch.integers).names
-    yield "darter, torch", Call(statement, names_of_torch | {"function": module.launcher})
+    yield "darter, torch", Call(statement, names_of_torch | {"function": launcher})
 
 
 def _peer_call(who: str, label: str, tensors: int, integers: int) -> Iterator[tuple[str, Call]]:

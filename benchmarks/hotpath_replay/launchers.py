@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import darter as dt
+from benchmarks.hotpath_replay.noop_launchers import noop_launcher
 
 HEADS = 16
 FUSED = {
@@ -37,21 +37,8 @@ Launcher = Callable[..., Any]
 
 def launchers(bodies: str) -> dict[str, Launcher]:
     """Return a launcher for each key of ``NAMES``; ``bodies`` is "noop" or "real"."""
-    return _real() if bodies == "real" else _noop()
-
-
-def _noop() -> dict[str, Launcher]:
-    from benchmarks.hotpath_replay import noop_launchers as made
-
-    return {
-        "qk": made.make_qk_norm_rope_quant(),
-        "fused_512": made.make_fused_compress_attn(dt.bf16),
-        "fused_128": made.make_fused_compress_attn(dt.e4m3fn),
-        "forward": made.make_hca_compress_forward(),
-        "scatter": made.make_hca_norm_rope_scatter(),
-        "softmax_8192": made.make_softmax(),
-        "softmax_256": made.make_softmax(),
-    }
+    real = _real()
+    return real if bodies == "real" else {name: noop_launcher(launcher) for name, launcher in real.items()}
 
 
 def _real() -> dict[str, Launcher]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.instructions import callgrind
-from darter.cli.launch_cases import frameworks
+from darter.cli.bench.launch_cases import frameworks
 from darter.cli.report_json import Row, installed_version, machine, report
 
 BASELINE = Path(__file__).parent / "baseline.json"

@@ -9,7 +9,7 @@ import sys
 import timeit
 
 from benchmarks.instructions.callgrind import start
-from darter.cli.launch_cases import launch_cases
+from darter.cli.bench.launch_cases import launch_cases
 
 WARMUP = 50
 

@@ -1,1 +1,1 @@
-"""The command line: one file per command."""
+"""The command line: a file per command; ``bench`` measures, ``report`` draws what was measured."""

@@ -16,7 +16,7 @@ def folder_beside(name: str) -> Path:
 
 
 def module_beside(qualified: str) -> ModuleType:
-    """Return a module such as ``benchmarks.hotpath_replay.bench_hotpath`` of this darter.
+    """Return a module such as ``benchmarks.peers`` or ``examples.vector_add`` of this darter.
 
     A package of that name that is loaded already (in a checkout's tests, say) is asked for it instead.
 

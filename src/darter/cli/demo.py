@@ -20,9 +20,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from darter.cli.demo_cases import SMALL, Arrays, DemoCase, demo_cases, example, to_torch
-from darter.cli.launch_cases import frameworks
-from darter.cli.timing import Candidate, measure
+from darter.cli.bench.launch_cases import frameworks
+from darter.cli.bench.launchers import SIZES, noop_launcher
+from darter.cli.bench.timing import Candidate, measure
+from darter.cli.beside import module_beside
+from darter.cli.demo_cases import SMALL, Arrays, DemoCase, demo_cases, to_torch
 from darter.errors import DarterError
 
 
@@ -81,16 +83,14 @@ def _own_store() -> Iterator[None]:
 
 def _start_compiler() -> float:
     """Compile one launcher that is not in the table; return the milliseconds it took."""
-    from darter.cli.noop_launchers import small
-
     x = np.zeros((8, 16), np.float32)
     began = time.perf_counter()
-    small.warm(x, x, x, 1)
+    noop_launcher("S", SIZES["S"]).warm(x, x, x, 1)
     return (time.perf_counter() - began) * 1e3
 
 
 def _outcome(case: DemoCase, elements: int) -> Outcome:
-    launcher = case.pick(example(case.module))
+    launcher = case.pick(module_beside(f"examples.{case.module}"))
     columns = 1 << ((elements.bit_length() - 1) // 2)
     arguments = case.make(elements // columns, columns)
     expected = case.reference(arguments)
@@ -160,7 +160,7 @@ def _empty_function(arity: int) -> Any:
 
 def _refusal() -> str:
     """Give a launcher an array that breaks its contract, cold and warm, and return what it says."""
-    rotate = example("contracts").rotate
+    rotate = module_beside("examples.contracts").rotate
     arguments = demo_cases()[-1].make(*SMALL)
     wrong = {**arguments, "sin": arguments["sin"].astype(np.float64)}
     try:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -36,21 +32,6 @@ class DemoCase:
     make: Callable[[int, int], Arrays]
     reference: Callable[[Arrays], Arrays]
     tolerance: float
-
-
-def example(name: str) -> ModuleType:
-    """Return the module ``examples/<name>.py``: of the installed package, or of the checkout that this file is in."""
-    installed = Path(__file__).parents[1] / "examples"
-    folder = installed if installed.is_dir() else Path(__file__).parents[3] / "examples"
-    qualified = f"darter_examples.{name}"
-    if qualified in sys.modules:
-        return sys.modules[qualified]
-    spec = importlib.util.spec_from_file_location(qualified, folder / f"{name}.py")
-    if spec is None or spec.loader is None:
-        raise ModuleNotFoundError(f"no example {name!r} in {folder}")
-    module = sys.modules[qualified] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def demo_cases() -> list[DemoCase]:

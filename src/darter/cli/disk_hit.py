@@ -6,13 +6,14 @@ import json
 import sys
 import time
 
-from darter.cli.demo_cases import SMALL, demo_cases, example
+from darter.cli.beside import module_beside
+from darter.cli.demo_cases import SMALL, demo_cases
 
 
 def main(title: str) -> None:
     """Print the milliseconds of the first call as JSON; raises ``RuntimeError`` when it compiled instead."""
     case = next(case for case in demo_cases() if case.title == title)
-    launcher = case.pick(example(case.module))
+    launcher = case.pick(module_beside(f"examples.{case.module}"))
     arguments = case.make(*SMALL)
     began = time.perf_counter()
     launcher(**arguments)

@@ -6,7 +6,8 @@ import sys
 
 import typer
 
-from darter.cli import bench, demo, info
+from darter.cli import demo, info
+from darter.cli.bench import commands
 from darter.errors import DarterError
 
 app = typer.Typer(
@@ -17,7 +18,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("info")(info.info)
-app.add_typer(bench.app, name="bench")
+app.add_typer(commands.app, name="bench")
 
 
 def main() -> None:

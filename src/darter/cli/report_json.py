@@ -1,6 +1,8 @@
 """The JSON that every ``darter bench`` command and every benchmark writes, so that one reader serves all of them.
 
 ``{"machine": {…}, "command": "…", "rows": [{"name": "…", "value": …, "unit": "ratio|ns|us|ms|…", …}]}``
+
+The replay imports this of the darter that it measures, which may be another version's: it keeps its place and names.
 """
 
 from __future__ import annotations

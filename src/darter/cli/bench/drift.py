@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from darter.cli.drift_cases import call, captured_dict, captured_globals, storm
+from darter.cli.bench.drift_cases import call, captured_dict, captured_globals, storm
+from darter.cli.bench.timing import Candidate, Times, measure
 from darter.cli.report_json import Row, write_report
-from darter.cli.timing import Candidate, Times, measure
 
 
 def drift(

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from darter.cli.launch_cases import LaunchCase, frameworks, launch_cases
+from darter.cli.bench.launch_cases import LaunchCase, frameworks, launch_cases
+from darter.cli.bench.timing import Times, measure
 from darter.cli.report_json import Row, write_report
-from darter.cli.timing import Times, measure
 
 
 def launch(
@@ -36,7 +36,7 @@ def launch(
 
 def _cuda(console: Console, batches: int, with_peers: bool) -> list[Row]:
     from darter.backends.cuda import context
-    from darter.cli.cuda_launches import cuda_rows
+    from darter.cli.bench.cuda_launches import cuda_rows
 
     context(0)  # before anything that takes long: there has to be a device
     rows = list(cuda_rows(batches, with_peers))

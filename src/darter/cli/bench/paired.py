@@ -8,7 +8,7 @@ import timeit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from darter.cli.timing import Candidate
+from darter.cli.bench.timing import Candidate
 
 Batch = Callable[[int], float]
 """Makes so many launches and returns nanoseconds a launch; the caller synchronises before."""

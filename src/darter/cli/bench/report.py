@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from darter.cli.report_charts import charts_of, read_results
-from darter.cli.report_page import page
-from darter.cli.report_png import write_png
+from darter.cli.report.charts import charts_of, read_results
+from darter.cli.report.page import page
+from darter.cli.report.png import write_png
 
 
 def report(

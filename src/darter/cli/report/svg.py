@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from darter.cli.report_charts import Chart, LineChart, RatioChart, StackChart
-from darter.cli.report_scales import PARTS, Scale, colours, date_scale, date_text, number_text, spread_out, value_scale
+from darter.cli.report.charts import Chart, LineChart, RatioChart, StackChart
+from darter.cli.report.scales import PARTS, Scale, colours, date_scale, date_text, number_text, spread_out, value_scale
 
 WIDTH = 980
 _TOP = 16

@@ -1,4 +1,4 @@
-"""``python -m darter.cli.cuda_compile_times cold|disk``: milliseconds to a loaded cubin, or of a call from disk."""
+"""``python -m darter.cli.bench.cuda_compile_times cold|disk``: milliseconds to a loaded cubin, or of a disk hit."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from darter.cli.checkout import checkout_module
-from darter.cli.demo_cases import example
+from darter.cli.beside import module_beside
 
 
 def cold() -> dict[str, float]:
     """Return the median time to a loaded cubin of vector adds and softmaxes, after the first compile of the process."""
     import torch
 
-    add = example("vector_add").add
-    softmax = checkout_module("examples.serving.softmax")
+    add = module_beside("examples.vector_add").add
+    softmax = module_beside("examples.serving.softmax")
     dtypes = (torch.int32, torch.float64, torch.int64, torch.int16, torch.uint8)
     adds = []
     for dtype in (torch.float32, *dtypes):
@@ -38,7 +37,7 @@ def disk() -> dict[str, float]:
 
     x = torch.ones(1000, device="cuda", dtype=torch.float32)
     torch.cuda.synchronize()
-    add = example("vector_add").add
+    add = module_beside("examples.vector_add").add
     spent = _milliseconds(add, x, x, x)
     if "llvmlite" in sys.modules:
         raise RuntimeError("the first call compiled; the store should have had it")

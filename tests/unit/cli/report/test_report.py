@@ -15,9 +15,9 @@ import pytest
 from typer.testing import CliRunner
 
 from darter.cli.main import app
-from darter.cli.report_charts import LineChart, RatioChart, StackChart, charts_of, read_results
-from darter.cli.report_page import page
-from darter.cli.report_scales import Scale, spread_out
+from darter.cli.report.charts import LineChart, RatioChart, StackChart, charts_of, read_results
+from darter.cli.report.page import page
+from darter.cli.report.scales import Scale, spread_out
 
 MACHINE = {"cpu": "Some <CPU>", "python": "3.11.7", "date": "2026-11-30"}
 

@@ -6,14 +6,13 @@ Each is the only launcher of a module of its own, made from text; its grid is em
 from __future__ import annotations
 
 import itertools
-import linecache
-import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from darter.cli.timing import Candidate
+from darter.cli.bench.generated import forget, generated_module
+from darter.cli.bench.timing import Candidate
 
 _TEXT = """
 import darter as dt
@@ -69,13 +68,8 @@ def storm(name: str, module: types.ModuleType, o: Any, *, into_module: bool) -> 
 
 @contextmanager
 def _module(name: str, definitions: str, expression: str) -> Iterator[types.ModuleType]:
-    full_name = f"darter_bench_{name}"
-    text = _TEXT.format(definitions=definitions, expression=expression)
-    file = f"<{full_name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    module = sys.modules[full_name] = types.ModuleType(full_name)
+    module = generated_module(f"darter_bench_{name}", _TEXT.format(definitions=definitions, expression=expression))
     try:
-        exec(compile(text, file, "exec"), vars(module))  # noqa: S102
         yield module
     finally:
-        del sys.modules[full_name], linecache.cache[file]
+        forget(module)

@@ -30,12 +30,12 @@ def kernels(
 def _rows(backend: str, rounds: int) -> list[Row]:
     # Each backend's measurements are imported where they are asked for: they need what other machines lack.
     if backend == "cpu":
-        from darter.cli.cpu_kernels import cpu_rows
+        from darter.cli.bench.cpu_kernels import cpu_rows
 
         return list(cpu_rows(rounds))
     if backend == "cuda":
         from darter.backends.cuda import context
-        from darter.cli.cuda_kernels import cuda_rows
+        from darter.cli.bench.cuda_kernels import cuda_rows
 
         context(0)  # before anything that takes long: there has to be a device
         return list(cuda_rows(rounds))

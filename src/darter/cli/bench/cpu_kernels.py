@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from darter import _native
-from darter.cli.checkout import checkout_module
+from darter.cli.beside import module_beside
 from darter.cli.report_json import Row
 
 ROWS = 8192
@@ -39,7 +39,7 @@ def cpu_rows(rounds: int) -> Iterator[Row]:
 
 
 def _softmax_rows(rounds: int) -> Iterator[Row]:
-    softmax = checkout_module("examples.serving.softmax").make_softmax(ROWS, "f32")
+    softmax = module_beside("examples.serving.softmax").make_softmax(ROWS, "f32")
     x = np.random.default_rng(0).standard_normal((ROWS, ROWS), np.float32)
     out, expected = np.empty_like(x), np.empty_like(x)
     runs: dict[str, Run] = {
@@ -69,7 +69,7 @@ def _numpy_softmax(x: Any, out: Any, block: int) -> Run:
 
 
 def _add_row(rounds: int) -> Row:
-    add = checkout_module("examples.vector_add").add
+    add = module_beside("examples.vector_add").add
     x, y = (np.random.default_rng(seed).standard_normal(ELEMENTS, np.float32) for seed in (1, 2))
     out, expected = np.zeros_like(x), np.zeros_like(x)
     runs: dict[str, Run] = {
@@ -119,7 +119,7 @@ def _ratio(name: str, times: Mapping[str, list[float]], mine: str, other: str) -
 def _compile_rows() -> Iterator[Row]:
     """Compile in a process of its own: the first compile loads LLVM, the later ones are what is reported."""
     with tempfile.TemporaryDirectory(prefix="darter-bench-") as cache:
-        command = [sys.executable, "-m", "darter.cli.cpu_compile_times"]
+        command = [sys.executable, "-m", "darter.cli.bench.cpu_compile_times"]
         environment = {**os.environ, "DARTER_CACHE_DIR": cache}
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     found: dict[str, dict[str, list[float]]] = json.loads(done.stdout.splitlines()[-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from typer.testing import CliRunner
 
-from darter.cli import cpu_kernels
+from darter.cli.bench import cpu_kernels
 from darter.cli.main import app
 
 

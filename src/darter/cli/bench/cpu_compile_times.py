@@ -14,7 +14,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from darter.cli.checkout import checkout_module
+from darter.cli.beside import module_beside
 
 COMPILES = 9
 
@@ -46,18 +46,18 @@ def _variants(launcher: Any, *arguments: Any) -> Compile:
 
 def _add() -> Compile:
     x = np.zeros(1024, np.float32)
-    return _variants(checkout_module("examples.vector_add").add, x, x, np.zeros_like(x))
+    return _variants(module_beside("examples.vector_add").add, x, x, np.zeros_like(x))
 
 
 def _softmax() -> Compile:
     x = np.zeros((4, 8192), np.float32)
-    softmax = checkout_module("examples.serving.softmax").make_softmax(8192, "f32")
+    softmax = module_beside("examples.serving.softmax").make_softmax(8192, "f32")
     return _variants(softmax, x, np.zeros_like(x), 4)
 
 
 def _fused() -> Compile:
     """The model's own shape: rows of 512 channels, 64 of them rotated, fp8 cache."""
-    make = checkout_module("examples.serving.fused_compress_attn").make_fused_compress_attn
+    make = module_beside("examples.serving.fused_compress_attn").make_fused_compress_attn
     fused = make(512, 64, 4, True, 8, 64, "fp8", "e4m3fn", True, True)
     bf16, f32, i32 = (np.zeros(1024, kind) for kind in (ml_dtypes.bfloat16, np.float32, np.int32))
     cache = np.zeros(1024, ml_dtypes.float8_e4m3fn)

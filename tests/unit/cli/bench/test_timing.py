@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from darter.cli.timing import Candidate, Times, measure
+from darter.cli.bench.timing import Candidate, Times, measure
 
 
 def test_every_candidate_is_called_the_same_number_of_times() -> None:

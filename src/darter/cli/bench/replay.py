@@ -12,5 +12,6 @@ SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True, "help_opti
 
 def replay(context: typer.Context) -> None:
     """Replay a serving window's launcher calls; its options are those of bench_hotpath.py (--help lists them)."""
+    module_beside("examples")  # where the program's launchers are
     program = module_beside("benchmarks.hotpath_replay.bench_hotpath")
     raise typer.Exit(program.main(context.args))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from darter.cli.report_charts import Chart, LineChart, RatioChart, StackChart
-from darter.cli.report_scales import PARTS, colours, date_scale, date_text, number_text, spread_out, value_scale
+from darter.cli.report.charts import Chart, LineChart, RatioChart, StackChart
+from darter.cli.report.scales import PARTS, colours, date_scale, date_text, number_text, spread_out, value_scale
 
 
 def write_png(chart: Chart, path: Path) -> None:

@@ -10,12 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from darter.cli import given_launchers, noop_launchers
+from darter.cli.bench.launchers import SIZES, empty_function, noop_launcher, reading_launcher
+from darter.cli.bench.timing import Candidate
 from darter.cli.report_json import installed_version
-from darter.cli.timing import Candidate
-
-SIZES = {"S": "small", "M": "medium", "L": "large"}
-"""Name of each argument list, and of its launcher in ``noop_launchers``."""
 
 STYLES = ("positional", "keyword")
 MIXES = {"one": ((8, 16),), "mixed": ((8, 16), (1, 64), (33, 32), (4, 4))}
@@ -52,8 +49,8 @@ def launch_cases(
     """Yield the cases ``launch/<framework>/<size>/<style>/<mix>``, with torch's tensors on ``device``."""
     make = _tensor_maker(framework, device)
     for size in sizes:
-        launcher = getattr(noop_launchers if device == "cpu" else given_launchers, SIZES[size])
-        twin = getattr(noop_launchers, f"{SIZES[size]}_python")
+        make_launcher = noop_launcher if device == "cpu" else reading_launcher
+        launcher, twin = make_launcher(size, SIZES[size]), empty_function(size, SIZES[size])
         rival = _njit(twin) if with_numba and framework == "numpy" and installed_version("numba") else None
         for style in STYLES:
             for mix, shapes in MIXES.items():

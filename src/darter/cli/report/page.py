@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from darter.cli.report_charts import Chart, ResultFile
-from darter.cli.report_svg import svg_of
+from darter.cli.report.charts import Chart, ResultFile
+from darter.cli.report.svg import svg_of
 
 _STYLE = """
 :root { color-scheme: light; }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from darter.cli.checkout import checkout_module
+from darter.cli.beside import module_beside
 
 SETS = 4
 """Sets of arrays that launches go round over, so that none of them is found in the L2 cache."""
@@ -41,7 +41,7 @@ def kernel_cases() -> Iterator[KernelCase]:
 
 
 def _softmax(rows: int, columns: int, kind: str) -> KernelCase:
-    example, peer = checkout_module("examples.serving.softmax"), checkout_module("benchmarks.triton_rows")
+    example, peer = module_beside("examples.serving.softmax"), module_beside("benchmarks.triton_rows")
     launcher = example.make_softmax(columns, kind)
     inputs, outputs = _matrices(rows, columns, kind)
 
@@ -59,7 +59,7 @@ def _softmax(rows: int, columns: int, kind: str) -> KernelCase:
 def _rmsnorm(rows: int, columns: int, kind: str) -> KernelCase:
     import torch
 
-    example, peer = checkout_module("examples.serving.rmsnorm"), checkout_module("benchmarks.triton_rows")
+    example, peer = module_beside("examples.serving.rmsnorm"), module_beside("benchmarks.triton_rows")
     launcher = example.make_rmsnorm(columns, kind)
     inputs, outputs = _matrices(rows, columns, kind)
     weights = torch.randn(columns, device="cuda").to(inputs[0].dtype)

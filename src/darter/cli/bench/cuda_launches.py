@@ -9,11 +9,12 @@ from types import ModuleType
 from typing import Any
 
 import darter as dt
-from darter.cli.checkout import checkout_module
-from darter.cli.launch_cases import SIZES, LaunchCase, launch_cases
-from darter.cli.paired import Batch, Paired, batch_of, measure_rounds
+from darter.cli.bench.launch_cases import LaunchCase, launch_cases
+from darter.cli.bench.launchers import SIZES
+from darter.cli.bench.paired import Batch, Paired, batch_of, measure_rounds
+from darter.cli.bench.timing import Candidate
+from darter.cli.beside import module_beside
 from darter.cli.report_json import Row
-from darter.cli.timing import Candidate
 
 CANARY_NS = 200.0
 """Busy work that a row of its own adds to the plain call: a measurement that does not show it shows nothing."""
@@ -23,8 +24,8 @@ def cuda_rows(rounds: int, with_peers: bool) -> Iterator[Row]:
     """Yield the rows of ``darter bench launch --backend cuda``: ratios, with nanoseconds beside them."""
     import torch
 
-    peers = checkout_module("benchmarks.peers")
-    floors = checkout_module("benchmarks.peers.driver_floor")
+    peers = module_beside("benchmarks.peers")
+    floors = module_beside("benchmarks.peers.driver_floor")
     for size in SIZES:
         cases = list(launch_cases("torch", sizes=(size,), with_numba=False, device="cuda"))
         launch = _launch(peers, size, cases[0])

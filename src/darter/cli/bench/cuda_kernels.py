@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import Any
 
-from darter.cli.kernel_cases import SETS, KernelCase, kernel_cases
+from darter.cli.bench.cuda_kernel_cases import SETS, KernelCase, kernel_cases
 from darter.cli.report_json import Row
 
 LAUNCHES = 3 * SETS
@@ -112,9 +112,9 @@ def _compile_rows() -> Iterator[Row]:
 
 
 def _in_new_process(mode: str, cache: str) -> dict[str, float]:
-    """Return what ``darter.cli.cuda_compile_times`` measures, without the driver's own cache of assembled code."""
+    """Return what ``cuda_compile_times`` measures, without the driver's own cache of assembled code."""
     environment = {**os.environ, "CUDA_CACHE_DISABLE": "1", "DARTER_CACHE_DIR": cache}
-    command = [sys.executable, "-m", "darter.cli.cuda_compile_times", mode]
+    command = [sys.executable, "-m", "darter.cli.bench.cuda_compile_times", mode]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
