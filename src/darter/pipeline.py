@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -32,6 +31,7 @@ from darter.launch.modules import Builds, Modules
 from darter.launch.options import JitOptions
 from darter.launch.request import BuildRequest, Built
 from darter.launch.sites import Sites
+from darter.process_lock import ProcessLock
 from darter.signature.keyrecord import canonical
 from darter.source import source_of
 
@@ -58,7 +58,7 @@ class _Pipeline:
         self._builds = Builds()
         self._modules: Modules[Loaded] = Modules()
         self._keys: dict[types.CodeType, set[bytes]] = {}
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def build(self, request: BuildRequest, stream: int) -> Built:
         """Return a ready launch, from memory, from disk or from the front end, for a stream that is not captured.

@@ -95,6 +95,30 @@ def test_G07_code_without_source_is_the_users_matter_and_the_interpreter_lives(t
     assert done.stdout.endswith("alive\n")
 
 
+SUB_INTERPRETER = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+made = interpreters.create()
+interpreters.run_string(made, '''
+import sys
+sys.path[:] = {path!r}
+try:
+    import darter._native
+except ImportError as error:
+    print("refused:", error)
+''')
+"""
+
+
+def test_G07_a_sub_interpreter_is_told_so() -> None:
+    code = SUB_INTERPRETER.replace("{path!r}", repr(sys.path))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "refused:" in done.stdout
+    assert "interpreter" in done.stdout
+
+
 def test_G07_a_wrong_kind_of_decorator_is_named() -> None:
     with pytest.raises(dt.SignatureError, match="plain Python function"):
         dt.jit(fill)

@@ -47,10 +47,7 @@ class Directory:
             PermissionError: another user owns it or can write to it, and ``DARTER_CACHE_SHARED`` is not 1.
             OSError: it cannot be made.
         """
-        if not os.path.exists(self._root):
-            os.makedirs(os.path.dirname(self._root), exist_ok=True)
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(self._root, 0o777 if self._settings.shared else 0o700)
+        self._make_root()
         found = os.stat(self._root)
         if not stat.S_ISDIR(found.st_mode):
             raise NotADirectoryError(f"{self._root} is no directory")
@@ -67,6 +64,17 @@ class Directory:
                 "or DARTER_CACHE_SHARED=1 trusts it all the same"
             )
 
+    def _make_root(self) -> None:
+        if not os.path.exists(self._root):
+            os.makedirs(os.path.dirname(self._root), exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self._root, 0o777 if self._settings.shared else 0o700)
+
+    def _make_folder(self, folder: str) -> None:
+        # Somebody may have removed the whole store meanwhile: the new one is as private as the old one was.
+        self._make_root()
+        os.makedirs(folder, exist_ok=True)
+
     def lock_path(self, group: str) -> str:
         """Return the path of the lock file for ``group``, its folder made.
 
@@ -74,7 +82,7 @@ class Directory:
         waits for it lets two in.
         """
         folder = os.path.join(self._schema_root, "locks")
-        os.makedirs(folder, exist_ok=True)
+        self._make_folder(folder)
         return os.path.join(folder, group[:2])
 
     def newest_first(self, group: str) -> list[str]:
@@ -120,7 +128,7 @@ class Directory:
         return os.path.join(self._schema_root, group[:2], group[2:32])
 
     def _write(self, folder: str, final: str, data: bytes) -> None:
-        os.makedirs(folder, exist_ok=True)
+        self._make_folder(folder)
         staging = os.path.join(folder, f".{os.urandom(8).hex()}")
         mode = 0o666 if self._settings.shared else 0o600
         descriptor = os.open(staging, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)

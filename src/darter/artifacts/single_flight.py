@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from darter.process_lock import ProcessLock
+
 Result = TypeVar("Result")
 
 _LOOK_AFTER_S = 0.5
@@ -27,6 +29,7 @@ class SingleFlight(Generic[Result]):
     """Calls that are under way, by key.  Nothing is kept after a flight has landed: this is no cache."""
 
     def __init__(self) -> None:
+        self._lock = ProcessLock()
         self._reset()
 
     def run(self, key: Hashable, make: Callable[[], Result]) -> Result:
@@ -37,7 +40,7 @@ class SingleFlight(Generic[Result]):
         takes over.
         """
         if self._process != os.getpid():
-            self._reset()  # forked: the flights' threads are not here, and the lock may have been held
+            self._reset()  # forked: the flights' threads are not here
         while True:
             with self._lock:
                 flight = self._flights.get(key)
@@ -75,7 +78,6 @@ class SingleFlight(Generic[Result]):
 
     def _reset(self) -> None:
         self._process = os.getpid()
-        self._lock = threading.Lock()
         self._flights: dict[Hashable, _Flight[Result]] = {}
 
 

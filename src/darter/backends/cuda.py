@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import struct
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from darter.config import Steering
 from darter.dtypes import by_code
 from darter.errors import ArtifactError, ConfigError, DeviceAssertError, DriverError
 from darter.ir.places import Loc
+from darter.process_lock import ProcessLock
 from darter.target import Device, Target
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class _Devices:
         self._messages: dict[int, tuple[KernelEntry, ...]] = {}
         self._places: dict[int, Describe] = {}
         self._numbers = itertools.count(1)
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def context(self, ordinal: int) -> _native.CudaContext:
         found = self._contexts.get(ordinal)

@@ -7,7 +7,10 @@ object after: an undefined symbol is a library call that nobody will answer.
 from __future__ import annotations
 
 import functools
-from typing import Any
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import llvmlite.binding as llvm
 
@@ -16,6 +19,29 @@ from darter.target import Target
 
 ALLOWED_SYMBOLS = frozenset({"memcpy", "memset", "memmove", "darter_message"})
 """What an object may leave to the loader."""
+
+
+Arguments = ParamSpec("Arguments")
+Emitted = TypeVar("Emitted")
+
+
+@functools.cache
+def _lock() -> threading.RLock:
+    # llvmlite's own lock, held by another thread at a fork, would stay so in the child, and LLVM half done.
+    lock = threading.RLock()
+    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+    return lock
+
+
+def exclusive(emit: Callable[Arguments, Emitted]) -> Callable[Arguments, Emitted]:
+    """Make a function that uses LLVM one that no fork interrupts: it runs in one thread at a time, and forks wait."""
+
+    @functools.wraps(emit)
+    def locked(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Emitted:
+        with _lock():
+            return emit(*arguments, **keywords)
+
+    return locked
 
 
 @functools.lru_cache(maxsize=8)
@@ -49,6 +75,7 @@ def _optimise(module: Any, machine: Any) -> None:
     passes.run(module, builder)
 
 
+@exclusive
 def emit_object(text: str, target: Target) -> bytes:
     """Return the ELF object of LLVM ``text`` for CPU ``target``; raises ``CodegenError`` where the text is at fault."""
     machine = _machine(target.arch, target.features)
@@ -61,6 +88,7 @@ def emit_object(text: str, target: Target) -> bytes:
     return code
 
 
+@exclusive
 def emit_assembly(text: str, target: Target) -> str:
     """Return the assembly of LLVM ``text``, for people to read."""
     machine = _machine(target.arch, target.features)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
 import types
 import warnings
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from darter.launch.options import JitOptions, jit_options
 from darter.launch.parameters import parameters_of
 from darter.launch.request import Builder, BuildRequest
 from darter.launch.variants import Variant, Variants
+from darter.process_lock import ProcessLock
 from darter.signature.describe import Description, describe
 from darter.signature.descriptor import ObjectFacts
 from darter.signature.plan import ParamKind, SignaturePlan
@@ -79,7 +79,7 @@ class Launcher:
         self._plan: SignaturePlan | None = None
         self._variants = Variants()
         self._counts = Counts()
-        self._lock = threading.RLock()
+        self._lock = ProcessLock()
         self._has_warned = False
         self._planned_for: tuple[object, ...] = ()
 

@@ -6,12 +6,12 @@ A kernel that a factory makes again finds its module again.  Content is the key,
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from darter.artifacts.artifact import Artifact
 from darter.artifacts.store import Build
+from darter.process_lock import ProcessLock
 
 Module = TypeVar("Module")
 
@@ -23,7 +23,7 @@ class Builds:
 
     def __init__(self) -> None:
         self._builds: dict[bytes, list[Build]] = {}
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def find(self, key: bytes, resolve: Callable[[bytes], bool]) -> Build | None:
         """Return the newest build with this key whose manifest ``resolve`` accepts."""
@@ -50,7 +50,7 @@ class Modules(Generic[Module]):
 
     def __init__(self) -> None:
         self._loaded: dict[tuple[bytes, str], Module] = {}
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def obtain(self, artifact: Artifact, context: str, load: Callable[[], Module]) -> Module:
         """Return the module of an artifact in a context, loaded once."""

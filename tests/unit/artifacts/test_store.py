@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -40,6 +41,18 @@ def test_the_directory_is_private(store: Store, tmp_path: Path) -> None:
     store.publish(sample_key(), sample_build())
     assert (tmp_path / "store").stat().st_mode & 0o777 == 0o700
     assert [file.stat().st_mode & 0o077 for file in entry_files(tmp_path)] == [0]
+
+
+def test_a_store_that_was_removed_under_the_process_comes_back_private(store: Store, tmp_path: Path) -> None:
+    old_mask = os.umask(0)
+    try:
+        store.publish(sample_key(), sample_build())
+        shutil.rmtree(tmp_path / "store")
+        store.publish(sample_key(), sample_build())
+    finally:
+        os.umask(old_mask)
+    assert store.lookup(sample_key(), _any) is not None
+    assert (tmp_path / "store").stat().st_mode & 0o777 == 0o700
 
 
 def test_manifests_accumulate_and_the_one_that_resolves_is_the_hit(store: Store) -> None:

@@ -77,6 +77,7 @@ def test_every_folder_of_the_package_is_sorted_into_generating_or_not() -> None:
         "config.py",
         "kernel.py",
         "pipeline.py",
+        "process_lock.py",
         "__init__.py",
         "__main__.py",
         "_version.py",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from darter.codegen.common.text import ModuleText
@@ -36,3 +41,26 @@ def test_intrinsics_off_the_list_are_refused() -> None:
 def test_two_compiles_give_the_same_object() -> None:
     text = "define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n"
     assert emit_object(text, _TARGET) == emit_object(text, _TARGET)
+
+
+def test_a_fork_waits_for_llvm_and_the_child_can_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work, finish = threading.Event(), threading.Event()
+
+    def slow(module: object, machine: object) -> None:
+        at_work.set()
+        finish.wait(30)
+
+    text = "define i32 @f(i32 %x) {\n  ret i32 %x\n}\n"
+    emit_object(text, _TARGET)
+    with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        patch.setattr("darter.codegen.llvm._optimise", slow)
+        compiling = pool.submit(emit_object, text, _TARGET)
+        assert at_work.wait(30)
+        threading.Timer(0.1, finish.set).start()
+        with warnings.catch_warnings():  # CPython 3.12 warns about the threads that a child loses
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child == 0:
+            os._exit(0 if finish.is_set() and emit_object(text, _TARGET) else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert compiling.result(30)

@@ -8,6 +8,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from darter.codegen.llvm import exclusive
 from darter.errors import CodegenError
 from darter.target import Target
 
@@ -28,6 +29,7 @@ def _machine(arch: str) -> Any:
     return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=arch, opt=3, reloc="default", codemodel="default")
 
 
+@exclusive
 def emit_ptx(text: str, target: Target) -> str:
     """Return the PTX of LLVM ``text`` for ``target.arch``; raises ``CodegenError`` where the text is at fault."""
     machine = _machine(target.arch)
