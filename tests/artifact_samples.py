@@ -8,6 +8,7 @@ from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.artifacts.key import KeyRecord, key_record
 from darter.artifacts.settings import StoreSettings
 from darter.artifacts.store import Build
+from darter.ir.encoding import encode
 from darter.ir.nodes import FunctionName, LaunchOptions, Loc
 from darter.ir.program import Instruction, LaunchSpec, Opcode, Program, RaiseSpec
 from darter.target import Target
@@ -53,7 +54,7 @@ def sample_artifact(code: bytes = b"\x7fELF object") -> Artifact:
     message = DeviceMessage(True, ("i is ", " of ", ""), (5, 5), 0, 7, 2)
     return Artifact(
         target=CPU,
-        program=sample_program(),
+        program=encode(sample_program()),
         kernels=(
             KernelEntry("add_kernel_0", (0, 0, 5), (256, 1, 1), 0, 128, False, (message,)),
             KernelEntry("add_kernel_1", (), (32, 2, 1), 64, 64, True),

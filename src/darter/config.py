@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from darter.errors import ConfigError
+from darter.frozen import Frozen
 
 OnDrift = Literal["raise", "recompile"]
 
@@ -27,8 +27,7 @@ _TRUE: Final = frozenset({"1", "true", "yes", "on"})
 _FALSE: Final = frozenset({"", "0", "false", "no", "off"})
 
 
-@dataclass(frozen=True, slots=True)
-class Steering:
+class Steering(Frozen):
     """What the variables of :data:`STEERING` resolve to.
 
     ``arch`` is the architecture asked for (``DARTER_ARCH``; None: found on the machine), ``assembler`` what makes
@@ -65,8 +64,7 @@ def resolve_steering(variables: Mapping[str, str | None]) -> Steering:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Frozen):
     """The environment variables that neither steer code generation nor belong to the store.
 
     ``log`` are the topics that go to stderr (``DARTER_LOG``), ``dump`` the stages written to ``dump_dir``

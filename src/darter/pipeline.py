@@ -6,12 +6,11 @@ import dataclasses
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from darter import _native
 from darter.artifacts.artifact import Artifact
 from darter.artifacts.key import KeyRecord, key_record
-from darter.artifacts.sites import sites_of
 from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
 from darter.backends import Loaded, registry
@@ -23,17 +22,32 @@ from darter.capture.record import CaptureRecord
 from darter.capture.resolve import resolve
 from darter.config import Config, resolve_steering, steering_variables
 from darter.errors import CaptureRaceError
-from darter.ir.encoding import encode
+from darter.frozen import Frozen
 from darter.ir.options import KernelOptions
-from darter.ir.places import FunctionName, Loc
+from darter.later import later
 from darter.launch.launcher import Launcher
 from darter.launch.modules import Builds, Modules
 from darter.launch.options import JitOptions
 from darter.launch.request import BuildRequest, Built
-from darter.launch.sites import Sites
 from darter.process_lock import ProcessLock
 from darter.signature.keyrecord import canonical
 from darter.source import source_of
+
+if TYPE_CHECKING:
+    from darter.artifacts import sites as artifact_sites
+    from darter.capture import recorder as recording
+    from darter.frontend import trace as front_end
+    from darter.ir import verify as verifier
+    from darter.ir.places import Loc
+    from darter.launch import dump, sites
+else:
+    # The stages of a compile, and the places of errors: a launch from disk needs neither.
+    recording = later("darter.capture.recorder")
+    front_end = later("darter.frontend.trace")
+    verifier = later("darter.ir.verify")
+    dump = later("darter.launch.dump")
+    artifact_sites = later("darter.artifacts.sites")
+    sites = later("darter.launch.sites")
 
 RACES = 8
 """Builds that are thrown away, because captured values kept changing meanwhile, before the call gives up."""
@@ -135,14 +149,14 @@ class _Pipeline:
             argument_roots(request.descriptors),
             stage.variables,
         )
-        registry.describe_messages(request.device, loaded, _places(request.function, artifact.functions))
+        registry.describe_messages(request.device, loaded, _places(request.function, artifact))
         state = _native.CallState(
-            encode(artifact.program),
+            artifact.program,
             loaded.kernels,
             loaded,
             guards,
             artifact.written,
-            Sites(request.function, artifact.functions, sites_of(artifact)).error,
+            _failure(request.function, artifact),
         )
         return Built(state, guards, origin)
 
@@ -150,8 +164,7 @@ class _Pipeline:
 _pipeline = _Pipeline()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Stage:
+class _Stage(Frozen):
     """What the environment and the device resolve to for one build."""
 
     variables: dict[str, str | None]
@@ -197,14 +210,8 @@ def _acceptance(request: BuildRequest) -> Callable[[bytes], bool]:
 
 
 def _compile(request: BuildRequest, stage: _Stage) -> Build:
-    # Here and not above: a launch from disk needs neither the front end nor LLVM.
-    from darter.capture.recorder import Recorder
-    from darter.frontend.trace import trace
-    from darter.ir.verify import verify
-    from darter.launch.dump import dump_stages
-
-    recorder = Recorder(request.function, request.owner, argument_roots(request.descriptors))
-    module = trace(
+    recorder = recording.Recorder(request.function, request.owner, argument_roots(request.descriptors))
+    module = front_end.trace(
         request.function,
         request.plan,
         request.descriptors,
@@ -213,8 +220,8 @@ def _compile(request: BuildRequest, stage: _Stage) -> Build:
         recorder,
         owner_class=request.owner,
     )
-    dump_stages(Config.from_environment(), module, stage.target, stage.backend.readable)
-    verify(module, Sites(request.function, module.functions, ()).describe)
+    dump.dump_stages(Config.from_environment(), module, stage.target, stage.backend.readable)
+    verifier.verify(module, sites.Sites(request.function, module.functions, ()).describe)
     artifact = stage.backend.compile(module, stage.target, stage.assembler)
     return Build(recorder.finish().to_bytes(), artifact)
 
@@ -228,12 +235,22 @@ def _shown(artifact: Artifact, function: types.FunctionType) -> Artifact:
     return with_line_info(artifact, function)
 
 
-def _places(function: types.FunctionType, functions: Sequence[FunctionName]) -> Callable[[Loc], str]:
+def _failure(function: types.FunctionType, artifact: Artifact) -> Callable[[str, str, str, int], BaseException]:
+    """Return what makes the exception of a failed run of ``artifact``, with its place in the source."""
+
+    def failure(kind: str, exception: str, message: str, site: int) -> BaseException:
+        places = artifact_sites.sites_of(artifact)
+        return sites.Sites(function, artifact.functions, places).error(kind, exception, message, site)
+
+    return failure
+
+
+def _places(function: types.FunctionType, artifact: Artifact) -> Callable[[Loc], str]:
     """Return what describes places in the source for as long as the launcher lives, which it does not prolong."""
-    launcher = weakref.ref(function)
+    launcher, functions = weakref.ref(function), artifact.functions
 
     def describe(loc: Loc) -> str:
         live = launcher()
-        return "" if live is None else Sites(live, functions, ()).describe(loc)
+        return "" if live is None else sites.Sites(live, functions, ()).describe(loc)
 
     return describe

@@ -15,9 +15,9 @@ import inspect
 import linecache
 import types
 import warnings
-from dataclasses import dataclass
 
 from darter.errors import SourceUnavailableError
+from darter.frozen import Frozen
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -26,8 +26,7 @@ _FUTURE_FLAGS = functools.reduce(
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionSource:
+class FunctionSource(Frozen):
     """Where a function stands and what it says.
 
     ``first_line`` is the 1-based line of ``def`` (or of the lambda), ``lines`` all lines of the file, without ends.
@@ -44,8 +43,7 @@ class FunctionSource:
         return _normalised(self.node)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ParsedFile:
+class _ParsedFile(Frozen):
     """One content of one file: its lines and, by function name, (compiled code, node) in order."""
 
     lines: tuple[str, ...]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from darter.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Frozen):
     """What code is generated for: never a device number.
 
     ``backend`` is ``"cpu"``, ``"cuda"``, ``"hip"`` or ``"interpret"``; ``arch`` the resolved architecture (``"sm_90"``,
@@ -20,8 +19,7 @@ class Target:
     warp_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Frozen):
     """Where a call runs, taken from its arguments: backend name and ordinal."""
 
     backend: str

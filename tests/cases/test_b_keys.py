@@ -15,9 +15,10 @@ import darter.dtypes as dt
 from darter.errors import ArgumentTypeError, ArgumentValueError
 from darter.signature.annotations import Constexpr, Tensor
 from darter.signature.binder import bind
-from darter.signature.describe import describe, full_key
+from darter.signature.describe import describe
 from darter.signature.descriptor import TensorFacts, slot_count
 from darter.signature.planner import plan_signature
+from darter.signature.words import full_key
 
 
 class Color(enum.IntEnum):

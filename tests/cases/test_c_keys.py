@@ -15,9 +15,10 @@ import pytest
 import darter.dtypes as dt
 from darter.errors import UnkeyableError
 from darter.signature.annotations import Constexpr, Stream, Tensor
-from darter.signature.describe import describe, full_key
+from darter.signature.describe import describe
 from darter.signature.keyrecord import canonical
 from darter.signature.planner import plan_signature
+from darter.signature.words import full_key
 
 
 def number(_: object) -> int:

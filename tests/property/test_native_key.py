@@ -16,8 +16,8 @@ from numpy.lib.stride_tricks import as_strided
 from darter.dtypes import ALL, Int32, f16, f32, f64
 from darter.signature.annotations import Constexpr, Pointer, Stream, Tensor
 from darter.signature.argument import from_dlpack
-from darter.signature.describe import full_key
 from darter.signature.reader import read_tensor
+from darter.signature.words import full_key
 from tests.unit.native.noop import noop
 
 BUFFER = np.zeros(1 << 16, np.uint8)

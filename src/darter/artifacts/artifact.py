@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from darter.frozen import Frozen
 from darter.ir.places import FunctionName
-from darter.ir.program import Program
 from darter.target import Target
 
 ARGUMENT_ABI = 1
 """Version of the slot layout, the kernel parameter passing and the launch program; part of every primary key."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceMessage:
+class DeviceMessage(Frozen):
     """A ``dt.assert_`` (``is_assert``) or ``dt.print`` of a kernel: its pieces and the dtype codes of the values
     between them.
     """
@@ -26,8 +23,7 @@ class DeviceMessage:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class KernelEntry:
+class KernelEntry(Frozen):
     """One kernel in the code.
 
     ``symbol`` is its entry in the code (its name, ``_`` and its number), ``parameters`` the ``ScalarType.code`` of each
@@ -49,15 +45,15 @@ class KernelEntry:
         return self.symbol.rpartition("_")[0] or self.symbol
 
 
-@dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(Frozen):
     """Everything that a launch needs: ``code`` is an ELF object (CPU, AMD) or a cubin (CUDA).
 
-    ``written`` are the indices of the plan parameters whose tensors a kernel stores to, as in ``ir.nodes.Module``.
+    ``program`` is the launch program as ``ir.encoding`` writes it and the native module reads it.  ``written`` are the
+    indices of the plan parameters whose tensors a kernel stores to, as in ``ir.nodes.Module``.
     """
 
     target: Target
-    program: Program
+    program: bytes
     kernels: tuple[KernelEntry, ...]
     code: bytes
     functions: tuple[FunctionName, ...]

@@ -17,11 +17,16 @@ import os
 import re
 import stat
 import time
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from darter.artifacts.eviction import Eviction
 from darter.artifacts.key import SCHEMA
 from darter.artifacts.settings import StoreSettings
+from darter.later import later
+
+if TYPE_CHECKING:
+    from darter.artifacts import eviction
+else:
+    eviction = later("darter.artifacts.eviction")  # what only a publication needs
 
 MANIFESTS_LIMIT = 64
 """Entries kept under one primary key; the least recently used goes first."""
@@ -38,7 +43,7 @@ class Directory:
         self._settings = settings
         self._root = root
         self._schema_root = os.path.join(root, str(SCHEMA))
-        self._eviction = Eviction(self._schema_root, settings.limit_bytes)
+        self._eviction: eviction.Eviction | None = None
 
     def prepare(self) -> None:
         """Make the directory, mode 0700, and check that nobody else can put code into it.
@@ -111,6 +116,8 @@ class Directory:
             # An eviction removed the folder, empty at that moment, between making it and writing into it.
             self._write(folder, final, data)
         self._forget_oldest(folder)
+        if self._eviction is None:
+            self._eviction = eviction.Eviction(self._schema_root, self._settings.limit_bytes)
         self._eviction.published(len(data))
 
     def touch(self, group: str, name: str) -> None:

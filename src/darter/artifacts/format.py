@@ -13,13 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.artifacts.key import SCHEMA, KeyRecord
 from darter.errors import ArtifactError
-from darter.ir import encoding
+from darter.frozen import Frozen
 from darter.ir.places import FunctionName
 from darter.target import Target
 
@@ -29,8 +28,7 @@ _BLOBS = ("key", "manifest", "program", "code")
 _HEADER_LIMIT_BYTES = 1 << 26
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Frozen):
     """What one file of the store holds; ``key`` and ``manifest`` are whole, so that a hit compares them, not hashes."""
 
     key: bytes
@@ -38,8 +36,7 @@ class Entry:
     artifact: Artifact
 
 
-@dataclass(frozen=True, slots=True)
-class EntryHead:
+class EntryHead(Frozen):
     """The verified first part of an entry, enough to decide whether it is the one that is looked for."""
 
     key: bytes
@@ -48,12 +45,8 @@ class EntryHead:
 
 
 def encode(key: KeyRecord, manifest: bytes, artifact: Artifact) -> bytes:
-    """Return the bytes of the entry.
-
-    Raises:
-        ArtifactError: the launch program does not fit its encoding.
-    """
-    blobs = (key.data, manifest, encoding.encode(artifact.program), artifact.code)
+    """Return the bytes of the entry."""
+    blobs = (key.data, manifest, artifact.program, artifact.code)
     header = {
         "function": key.function,
         "target": _target_row(artifact.target),
@@ -99,7 +92,7 @@ def read_artifact(stream: BinaryIO, head: EntryHead) -> Artifact:
     Raises:
         ArtifactError: the entry is damaged, cut, or longer than its header says.
     """
-    program = encoding.decode(_blob(stream, head.header, 2))
+    program = _blob(stream, head.header, 2)
     code = _blob(stream, head.header, 3)
     if stream.read(1):
         raise ArtifactError("bytes follow the entry's end")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from darter.artifacts.artifact import ARGUMENT_ABI
+from darter.frozen import Frozen
 from darter.target import Target
 
 SCHEMA = 1
@@ -24,8 +24,7 @@ Canonical = None | bool | int | str | bytes | tuple["Canonical", ...]
 _JSON_INT_BITS = 64
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRecord:
+class KeyRecord(Frozen):
     """``function`` names the launcher for people; ``data`` is the whole record, ``digest`` its SHA-256 in hex."""
 
     function: str

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from darter.errors import StoreWarning
+from darter.frozen import Frozen
 
 DEFAULT_LIMIT_BYTES = 1 << 30
 LOCK_TIMEOUT_LIMIT_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class StoreSettings:
+class StoreSettings(Frozen):
     """``directory`` is absolute, or None where no place for a store is to be found.
 
     ``shared`` admits a directory that others own or may write; ``limit_bytes`` is what the entries may take together (0

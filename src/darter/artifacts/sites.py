@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from darter.artifacts.artifact import Artifact
+from darter.ir.encoding import decode
 from darter.ir.places import Loc
 
 
@@ -14,6 +15,6 @@ def sites_of(artifact: Artifact) -> tuple[Loc, ...]:
     """
     messages = [message for kernel in artifact.kernels for message in kernel.messages]
     return (
-        *artifact.program.sites,
+        *decode(artifact.program).sites,
         *(Loc(m.function, m.line, m.column, m.line, m.column) for m in messages),
     )

@@ -9,24 +9,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from darter.artifacts import format as entry_format
 from darter.artifacts.artifact import Artifact
 from darter.artifacts.directory import Directory
 from darter.artifacts.key import KeyRecord
-from darter.artifacts.lock import CompileLocks
 from darter.artifacts.settings import StoreSettings, settings_from
-from darter.artifacts.single_flight import SingleFlight
 from darter.errors import ArtifactError, StoreWarning
+from darter.frozen import Frozen
+from darter.later import later
+
+if TYPE_CHECKING:
+    from darter.artifacts import lock, single_flight
+else:
+    # What only a compile needs.
+    lock = later("darter.artifacts.lock")
+    single_flight = later("darter.artifacts.single_flight")
 
 
-@dataclass(frozen=True, slots=True)
-class Build:
+class Build(Frozen):
     """What a compile leaves, or a hit finds: the manifest (the capture record's bytes) and the artifact."""
 
     manifest: bytes
@@ -39,8 +46,8 @@ class Store:
 
     def __init__(self, settings: StoreSettings) -> None:
         self._settings = settings
-        self._flights: SingleFlight[Build] = SingleFlight()
-        self._locks = CompileLocks(settings.lock_timeout_s)
+        self._lock = threading.Lock()
+        self._made_turns: tuple[single_flight.SingleFlight[Build], lock.CompileLocks] | None = None
         self._warned: set[str] = set()
         self._directory: Directory | None = None
         self._prepared = False
@@ -99,6 +106,9 @@ class Store:
         another process is bounded, and the loser of a race uses its own build.  Raises what ``compile`` raises, in
         every thread that waited for it.
         """
+        found = self.lookup(key, resolve)
+        if found is not None:
+            return found
         mine = False
 
         def make() -> Build:
@@ -106,9 +116,9 @@ class Store:
             mine = True
             return self._compile_once(key, resolve, compile)
 
-        found = self.lookup(key, resolve)
+        flights, _ = self._turns()
         while found is None:
-            made = self._flights.run(key.data, make)
+            made = flights.run(key.data, make)
             # Another thread's build may have captured values that have changed since.
             found = made if mine or resolve(made.manifest) else self.lookup(key, resolve)
         return found
@@ -134,8 +144,17 @@ class Store:
         if path is None:
             yield
             return
-        with self._locks.hold(path):
+        _, locks = self._turns()
+        with locks.hold(path):
             yield
+
+    def _turns(self) -> tuple[single_flight.SingleFlight[Build], lock.CompileLocks]:
+        """Return what gives compiles their turns, in this process and on this machine; made at the first compile."""
+        with self._lock:
+            if self._made_turns is None:
+                locks = lock.CompileLocks(self._settings.lock_timeout_s)
+                self._made_turns = single_flight.SingleFlight(), locks
+            return self._made_turns
 
     def _ready(self) -> Directory | None:
         """Return the directory, made and checked at the first use, or None where there is none to trust."""

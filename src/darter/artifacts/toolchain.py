@@ -19,6 +19,7 @@ GENERATING_SOURCES = (
     "codegen",
     "dtypes.py",
     "frontend",
+    "frozen.py",
     "ir",
     "lang",
     "signature",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from darter.frozen import Frozen
 
 if TYPE_CHECKING:
     from darter import _native
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from darter.target import Device, Target
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Frozen):
     """An artifact in memory: ``code`` owns the machine code, ``kernels`` are in the order of ``Artifact.kernels``.
 
     ``number`` names it to device code that reports failed assertions later than its launch; 0 where none does.

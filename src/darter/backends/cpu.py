@@ -38,8 +38,9 @@ def compile(module: Module, target: Target, assembler: Assembler | None = None) 
     # Here and not above: they import LLVM, which a launch from disk must not need.
     from darter.codegen.cpu import compile_kernels
     from darter.codegen.program import lower
+    from darter.ir.encoding import encode
 
-    launch_program = lower(module)
+    launch_program = encode(lower(module))
     # A launcher may launch nothing, for these arguments: then there is no code object either.
     code, kernels = compile_kernels(module.kernels, target) if module.kernels else (b"", ())
     return Artifact(target, launch_program, kernels, code, tuple(module.functions), module.written)

@@ -126,8 +126,9 @@ def compile(module: Module, target: Target, assembler: Assembler | None = None) 
     from darter.backends.line_table import without_text
     from darter.codegen.nvptx import compile_kernels
     from darter.codegen.program import lower
+    from darter.ir.encoding import encode
 
-    program = lower(module)
+    program = encode(lower(module))
     ptx, kernels = compile_kernels(module.kernels, target, module.functions)
     make = assemble if assembler is None else assembler.assemble
     code = without_text(make(ptx, target)) if kernels else b""

@@ -40,11 +40,12 @@ def target(device: Device = HOST, arch: str | None = None) -> Target:
 def compile(module: Module, target: Target, assembler: Assembler | None = None) -> Artifact:
     """Return the artifact of a verified module: its launch program and the text of its kernels."""
     from darter.codegen.program import lower
+    from darter.ir.encoding import encode
     from darter.ir.serialise import kernels_to_bytes
 
     entries = tuple(_entry(kernel) for kernel in module.kernels)
     code = kernels_to_bytes(module.kernels)
-    return Artifact(target, lower(module), entries, code, tuple(module.functions), module.written)
+    return Artifact(target, encode(lower(module)), entries, code, tuple(module.functions), module.written)
 
 
 def readable(module: Module, target: Target, stage: str) -> str | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from darter import _native
 from darter.backends import Backend, Loaded
 from darter.backends.assembler import Assembler
 from darter.config import Steering
 from darter.errors import ArgumentValueError, StreamCaptureError
-from darter.ir.places import Loc
 from darter.target import Device
+
+if TYPE_CHECKING:
+    from darter.ir.places import Loc
 
 _MODULES = {"cpu": "darter.backends.cpu", "cuda": "darter.backends.cuda", "hip": "darter.backends.hip"}
 

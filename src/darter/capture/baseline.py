@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from darter._native import Guards
-from darter.capture.drift import Drift, drift
 from darter.capture.fingerprint import ABSENT, fingerprint
 from darter.capture.path import Path
 from darter.capture.record import CaptureRecord
 from darter.capture.resolve import Resolution, resolve_live
 from darter.capture.steps import Codes, Roots, Watch, environment_path, environment_value, roots
 from darter.errors import CaptureRaceError
+from darter.frozen import replaced
+from darter.later import later
+
+if TYPE_CHECKING:
+    from darter.capture import drift
+else:
+    # Where captured values hold, no words are needed for them.
+    drift = later("darter.capture.drift")
 
 
 class Baseline:
@@ -35,10 +41,10 @@ class Baseline:
         found = self._resolve()
         return not found.mismatches, found.watches
 
-    def differences(self) -> list[Drift]:
+    def differences(self) -> list[drift.Drift]:
         """Return what differs at this moment, causes only; empty if nothing does."""
         found = self._resolve()
-        return [drift(mismatch, found.values, self._before) for mismatch in found.causes]
+        return [drift.drift(mismatch, found.values, self._before) for mismatch in found.causes]
 
     def _resolve(self) -> Resolution:
         found = resolve_live(self.record, self._roots, self._codes)
@@ -65,7 +71,7 @@ def install(
         CaptureRaceError: the record does not hold, because a captured value changed since it was recorded; nothing is
             to be published.
     """
-    guarded = replace(record, entries=(*record.entries, *_environment_entries(environment or {})))
+    guarded = replaced(record, entries=(*record.entries, *_environment_entries(environment or {})))
     baseline = Baseline(guarded, roots(function, owner_class, arguments))
     guards = Guards(baseline, ABSENT)
     if not guards.holds():

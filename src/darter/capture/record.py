@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from darter.capture.path import Path
 from darter.errors import ArtifactError
+from darter.frozen import Frozen
 
 RECORD_SCHEMA = 1
 """Version of paths, fingerprints and their serialisation; part of every primary key."""
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureRecord:
+class CaptureRecord(Frozen):
     """The reads of one compile in the order in which the front end first made them: ``(path, fingerprint)``.
 
     A path stands once.  An alias ``(path, first)`` says that what stands at ``path`` was the same object as what

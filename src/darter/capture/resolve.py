@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from darter.capture.fingerprint import ABSENT, fingerprint, kind_fingerprint
 from darter.capture.path import Path, Step, identity_path
 from darter.capture.record import CaptureRecord
 from darter.capture.steps import Codes, Roots, Watch, read, read_root, roots, step_fingerprint, watch
 from darter.errors import CaptureRefusedError, SourceUnavailableError
+from darter.frozen import Frozen
 
 UNAVAILABLE = b"source unavailable"
 """Stands for the code of a function whose source is not to be found (any more)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(Frozen):
     """A path whose live fingerprint is not the recorded one; ``value`` is what stands there now (or ``ABSENT``)."""
 
     path: Path
@@ -26,8 +25,7 @@ class Mismatch:
     value: object
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Frozen):
     """A record as the live program stands: what differs, what each path leads to, what the guards have to watch."""
 
     mismatches: tuple[Mismatch, ...]
@@ -63,13 +61,15 @@ def resolve_live(record: CaptureRecord, known: Roots, codes: Codes | None = None
     return _Walk(codes).run(read_tree(record), known)
 
 
-@dataclass(slots=True, eq=False)
 class ReadNode:
     """What a record knows of one object: the reads made of it, each with its fingerprint (None: a step on the way)."""
 
-    reads: dict[Step, ReadNode]
-    fingerprint: bytes | None = None
-    same_as: ReadNode | None = None
+    __slots__ = ("fingerprint", "reads", "same_as")
+
+    def __init__(self) -> None:
+        self.reads: dict[Step, ReadNode] = {}
+        self.fingerprint: bytes | None = None
+        self.same_as: ReadNode | None = None
 
     @property
     def target(self) -> ReadNode:
@@ -79,12 +79,12 @@ class ReadNode:
 
 def read_tree(record: CaptureRecord) -> ReadNode:
     """Return a record as a graph: an object that stood in several places is one node, however often it is reached."""
-    top = ReadNode({})
+    top = ReadNode()
 
     def node(path: Path) -> ReadNode:
         found = top
         for step in path:
-            found = found.reads.setdefault(step, ReadNode({}))
+            found = found.reads.setdefault(step, ReadNode())
         return found
 
     for path, found in record:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from darter.frontend.values import (
     is_runtime,
     kind_of,
 )
+from darter.frozen import replaced
 from darter.ir.nodes import Compare, CompareOp, Value
 from darter.signature.descriptor import (
     ConstexprFacts,
@@ -102,7 +102,7 @@ def tensor_facts(t: Tracer, tensor: TensorValue) -> TensorFacts:
         tuple(1 if isinstance(e, int) else d for e, d in zip(shape, old.shape_divisors, strict=True)),
         tuple(1 if isinstance(s, int) else d for s, d in zip(strides, old.stride_divisors, strict=True)),
     )
-    return dataclasses.replace(tensor.facts, layout=made)
+    return replaced(tensor.facts, layout=made)
 
 
 def _check_tensor(t: Tracer, parameter: ParamPlan, tensor: TensorValue) -> None:

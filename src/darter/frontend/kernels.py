@@ -18,8 +18,9 @@ from darter.frontend.literals import Site
 from darter.frontend.parameters import parameter_value
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import KernelCall
+from darter.frozen import Frozen, values_of
 from darter.ir.nodes import Kernel, KernelOptions, Value
-from darter.signature.descriptor import ConstexprFacts, Descriptor, ObjectFacts, StructFacts
+from darter.signature.descriptor import Descriptor
 from darter.signature.plan import SignaturePlan
 from darter.source import source_of
 
@@ -72,8 +73,8 @@ def _options(t: Tracer, call: KernelCall) -> KernelOptions:
 
 def _tagged(value: Any) -> Any:
     """Return a key of a descriptor or static value that tells 1, True and 1.0 apart."""
-    if isinstance(value, (ConstexprFacts, ObjectFacts, StructFacts)):
-        return (type(value), *(_tagged(getattr(value, field.name)) for field in dataclasses.fields(value)))
+    if isinstance(value, Frozen):
+        return (type(value), *map(_tagged, values_of(value)))
     if isinstance(value, float):
         return (type(value), struct.pack("<d", value))
     if isinstance(value, tuple):

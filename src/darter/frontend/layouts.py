@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-
+from darter.frozen import replaced
 from darter.signature.descriptor import Descriptor, Layout, TensorFacts
 
 
@@ -17,4 +16,4 @@ def with_fixed_extents(descriptor: Descriptor, dims: tuple[int | str | None, ...
     divisors = tuple(
         1 if extent is not None else divisor for extent, divisor in zip(shape, layout.shape_divisors, strict=True)
     )
-    return dataclasses.replace(descriptor, layout=dataclasses.replace(layout, shape=shape, shape_divisors=divisors))
+    return replaced(descriptor, layout=replaced(layout, shape=shape, shape_divisors=divisors))

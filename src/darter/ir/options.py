@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from darter.frozen import Frozen
 
-@dataclass(frozen=True, slots=True)
-class LaunchOptions:
+
+class LaunchOptions(Frozen):
     """Launch attributes that are fixed at compile time."""
 
     cluster: tuple[int, int, int] = (1, 1, 1)

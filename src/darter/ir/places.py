@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from darter.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Loc:
+class Loc(Frozen):
     """Where code stands: index into the module's function table, line relative to ``def``, columns (UTF-8 bytes)."""
 
     function: int
@@ -19,8 +18,7 @@ class Loc:
 NOWHERE = Loc(-1, 0, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionName:
+class FunctionName(Frozen):
     """Row of the module's function table: what a :class:`Loc` refers to."""
 
     qualname: str

@@ -14,6 +14,7 @@ from typing import Any
 
 from darter import dtypes as dt
 from darter.errors import ArtifactError
+from darter.frozen import values_of
 from darter.ir import nodes as n
 
 SCHEMA = 1
@@ -66,7 +67,7 @@ class _Writer:
                 fields = {field.name: self.any(getattr(item, field.name)) for field in dataclasses.fields(item)}
                 return {"node": type(item).__name__, **fields}
             case n.Loc():
-                return {"loc": dataclasses.astuple(item)}
+                return {"loc": values_of(item)}
             case enum.Enum():
                 return {"enum": [type(item).__name__, item.name]}
             case float():

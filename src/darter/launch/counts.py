@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from darter.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class CacheInfo:
+class CacheInfo(Frozen):
     """Cumulative counts of one launcher, untouched by ``clear()``; ``info.compiles`` and ``info["compiles"]`` alike.
 
     ``compiles`` counts front-end runs, ``disk_hits`` builds that came from the store, ``memory_hits`` calls and builds
@@ -21,19 +20,21 @@ class CacheInfo:
 
     def __getitem__(self, name: str) -> int:
         """Return a count by name; raises ``KeyError`` for a name that is none."""
-        if name not in self.__slots__:
-            raise KeyError(f"{name!r}; there are {', '.join(self.__slots__)}")
+        if name not in type(self)._fields:
+            raise KeyError(f"{name!r}; there are {', '.join(type(self)._fields)}")
         value: int = getattr(self, name)
         return value
 
 
-@dataclass(slots=True)
 class Counts:
     """The counters behind a ``CacheInfo`` that Python keeps; memory hits of calls are counted by the dispatcher."""
 
-    compiles: int = 0
-    disk_hits: int = 0
-    shared_hits: int = 0
+    __slots__ = ("compiles", "disk_hits", "shared_hits")
+
+    def __init__(self) -> None:
+        self.compiles = 0
+        self.disk_hits = 0
+        self.shared_hits = 0
 
     def info(self, memory_hits: int, variants: int) -> CacheInfo:
         """Return the counts as they are, with those that others keep."""

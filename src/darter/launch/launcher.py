@@ -10,7 +10,7 @@ import sys
 import types
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from darter._native import CallState, CompiledFunction, Guards, JitFunction
 from darter.config import Config, process
@@ -22,7 +22,7 @@ from darter.errors import (
     StaticEvaluationError,
     VariantsWarning,
 )
-from darter.launch import explain
+from darter.later import later
 from darter.launch.counts import CacheInfo, Counts
 from darter.launch.options import JitOptions, jit_options
 from darter.launch.parameters import parameters_of
@@ -33,7 +33,14 @@ from darter.signature.describe import Description, describe
 from darter.signature.descriptor import ObjectFacts
 from darter.signature.plan import ParamKind, SignaturePlan
 from darter.signature.planner import plan_signature
-from darter.signature.words import constexpr_words, key_words
+
+if TYPE_CHECKING:
+    from darter.launch import explain
+    from darter.signature import words as full_key
+else:
+    # Words for people, and the readable twin of the native key: a launch that goes well needs neither.
+    explain = later("darter.launch.explain")
+    full_key = later("darter.signature.words")
 
 VARIANT_LIMIT = 64
 """Variants of one launcher above which it warns, once."""
@@ -95,12 +102,14 @@ class Launcher:
 
     def constexpr_words(self, value: Any, name: str) -> tuple[int, ...]:
         """Return the key words of a compile-time value that the native key leaves to Python."""
-        return tuple(constexpr_words(value, self._dispatcher._intern, name))
+        return tuple(full_key.constexpr_words(value, self._dispatcher._intern, name))
 
     def verify_key(self, arguments: Sequence[Any], words: tuple[int, ...]) -> None:
         """Raise ``KeyMismatchError`` when the lean key is not the full key."""
         description = describe(self.plan(), arguments)
-        expected = key_words(self.plan(), description.descriptors, description.device, self._dispatcher._intern)
+        expected = full_key.key_words(
+            self.plan(), description.descriptors, description.device, self._dispatcher._intern
+        )
         if expected != words:
             raise KeyMismatchError(
                 f"{self.plan().name}(): the lean key {_hex(words)} is not the full key {_hex(expected)}; this is a "

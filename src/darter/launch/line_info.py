@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import types
 
+from darter.frozen import replaced
 from darter.artifacts.artifact import Artifact
 from darter.backends.line_table import with_places
 from darter.ir.carets import place_of
@@ -25,4 +25,4 @@ def with_line_info(artifact: Artifact, function: types.FunctionType) -> Artifact
         found = None if name is None else place_of(name, function)
         return None if found is None else (os.path.abspath(found[0]), found[1])
 
-    return dataclasses.replace(artifact, code=with_places(artifact.code, place))
+    return replaced(artifact, code=with_places(artifact.code, place))

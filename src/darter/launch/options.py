@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
 from typing import Any
 
 from darter.config import OnDrift, checked_on_drift
 from darter.errors import SignatureError
+from darter.frozen import Frozen
 from darter.ir.options import KernelOptions
 
 _KINDS: dict[str, type] = {
@@ -19,8 +19,7 @@ _KINDS: dict[str, type] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class JitOptions:
+class JitOptions(Frozen):
     """Options of one launcher.
 
     ``on_drift`` is None where the process' setting (``dt.config.on_drift``) decides; it is in no key.  ``kernel`` are
@@ -28,7 +27,7 @@ class JitOptions:
     """
 
     on_drift: OnDrift | None = None
-    kernel: KernelOptions = field(default_factory=KernelOptions)
+    kernel: KernelOptions = KernelOptions()
 
 
 def jit_options(base: JitOptions, given: dict[str, Any]) -> JitOptions:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Literal, Protocol
 
 from darter._native import CallState, Guards
+from darter.frozen import Frozen
 from darter.ir.options import KernelOptions
 from darter.signature.descriptor import Descriptor
 from darter.signature.plan import SignaturePlan
 from darter.target import Device
 
 
-@dataclass(frozen=True, slots=True)
 class BuildRequest:
     """Everything that one call state depends on, apart from captured values.
 
@@ -22,16 +21,27 @@ class BuildRequest:
     resolved.
     """
 
-    function: FunctionType
-    plan: SignaturePlan
-    descriptors: Mapping[str, Descriptor]
-    device: Device
-    options: KernelOptions
-    owner: type | None
+    # No record: mypy takes a record's field that holds a function for a method.
+    __slots__ = ("descriptors", "device", "function", "options", "owner", "plan")
+
+    def __init__(
+        self,
+        function: FunctionType,
+        plan: SignaturePlan,
+        descriptors: Mapping[str, Descriptor],
+        device: Device,
+        options: KernelOptions,
+        owner: type | None,
+    ) -> None:
+        self.function = function
+        self.plan = plan
+        self.descriptors = descriptors
+        self.device = device
+        self.options = options
+        self.owner = owner
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
+class Built(Frozen):
     """A ready launch.
 
     ``origin`` tells where it came from: "compile", "disk", or "memory" (another launcher of the same content).

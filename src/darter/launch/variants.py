@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from darter._native import CallState, Guards
 from darter.capture.argument_roots import argument_roots
+from darter.frozen import Frozen
 from darter.signature.descriptor import Descriptor
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Frozen):
     """One call state: what it was built for and the guards on what it captured."""
 
     words: tuple[int, ...]

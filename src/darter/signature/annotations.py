@@ -12,27 +12,24 @@ UP037 strips the quotes), so code that is checked uses the second, which both ac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, TypeVar
 
 from darter.dtypes import Scalar, ScalarType
 from darter.errors import ArgumentTypeError, SignatureError
+from darter.frozen import Frozen
 
 Dims = tuple[int | str | None, ...]
 """A contract on extents: per axis an int (fixed), a name (agrees across arguments) or None (free)."""
 
 
-@dataclass(frozen=True, slots=True)
-class OptionalAnnotation:
+class OptionalAnnotation(Frozen):
     """``annotation | None`` for the subscripted annotations below, which are instances and not classes."""
 
     inner: Any
 
 
-class _Annotation:
+class _Annotation(Frozen):
     """What a subscripted annotation class returns; supports ``| None`` on both sides."""
-
-    __slots__ = ()
 
     def __or__(self, other: object) -> OptionalAnnotation:
         if other is None or other is type(None):
@@ -42,7 +39,6 @@ class _Annotation:
     __ror__ = __or__
 
 
-@dataclass(frozen=True, slots=True)
 class TensorAnnotation(_Annotation):
     """The contract of ``dt.Tensor[...]``: element type (None: any) and extents (``dims`` None: any rank)."""
 
@@ -50,14 +46,12 @@ class TensorAnnotation(_Annotation):
     dims: Dims | None
 
 
-@dataclass(frozen=True, slots=True)
 class PointerAnnotation(_Annotation):
     """The element type of ``dt.Pointer[dtype]``."""
 
     dtype: ScalarType
 
 
-@dataclass(frozen=True, slots=True)
 class ConstexprAnnotation(_Annotation):
     """The exact type of ``dt.Constexpr[T]``; the origin class where ``T`` is a parametrised generic."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from darter.errors import ArgumentTypeError, UnkeyableError
 from darter.signature.annotations import is_scalar_type
 from darter.signature.reader import is_tensor_like, numpy_scalar_type
-from darter.signature.structures import is_frozen_dataclass, is_named_tuple
+from darter.signature.structures import field_names, is_frozen_dataclass, is_named_tuple
 
 MAX_DEPTH = 64
 """How deep tuples, dataclasses and frozensets may nest."""
@@ -112,6 +112,26 @@ def _refuse(value: object, name: str) -> NoReturn:
         "compile time: None, bool, int, float, complex, str, bytes, scalar types, NumPy scalars, enum members, "
         f"functions, classes, and tuples, frozensets, NamedTuples and frozen dataclasses of these. Way out: {way_out}"
     )
+
+
+CONTAINERS = frozenset({ValueKind.TUPLE, ValueKind.NAMED_TUPLE, ValueKind.DATACLASS, ValueKind.FROZENSET})
+"""Kinds of values that hold others."""
+
+
+def items_of(kind: ValueKind, value: Any) -> list[Any]:
+    """Return what a value of one of the kinds ``CONTAINERS`` holds, in its order."""
+    if kind is ValueKind.DATACLASS:
+        return [getattr(value, field) for field in field_names(type(value))]
+    return list(tuple.__iter__(value) if isinstance(value, tuple) else value)
+
+
+def check_keyable(value: object, name: str, depth: int = 0) -> None:
+    """Raise ``UnkeyableError`` naming the argument where ``value``, or what it holds, cannot be keyed by value."""
+    check_depth(depth, name)
+    kind = value_kind(value, name)
+    if kind in CONTAINERS:
+        for item in items_of(kind, value):
+            check_keyable(item, name, depth + 1)
 
 
 def check_depth(depth: int, name: str) -> None:

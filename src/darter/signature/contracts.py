@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from darter.errors import ArgumentTypeError, ArgumentValueError
+from darter.frozen import Frozen
 from darter.signature.plan import ParamPlan
 from darter.signature.view import CPU, DEVICE_NAMES, TensorView
 from darter.target import Device
 
 
-@dataclass(frozen=True, slots=True)
-class BoundTensor:
+class BoundTensor(Frozen):
     """A tensor of a call: where it stands (``x``, ``pair.left``, ``xs[1]``), its plan and its view."""
 
     name: str

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from darter.dtypes import ScalarType
 from darter.errors import ArgumentTypeError
+from darter.frozen import Frozen
 from darter.signature.annotations import Stream, is_scalar_type
 from darter.signature.argument import TensorArgument
-from darter.signature.constexprs import check_exact_type
+from darter.signature.constexprs import check_exact_type, check_keyable
 from darter.signature.contracts import BoundTensor, check_contracts, check_dtype, common_device
 from darter.signature.descriptor import (
     ConstexprFacts,
@@ -32,14 +32,12 @@ from darter.signature.reader import is_tensor_like, not_a_tensor, read_tensor
 from darter.signature.scalars import is_number, scalar_type
 from darter.signature.structures import constexpr_annotations, is_jit_argument, is_struct
 from darter.signature.view import wrong_kind, wrong_value
-from darter.signature.words import Intern, constexpr_words, key_words
 from darter.target import Device
 
 MAX_ALIGN_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Frozen):
     """The arguments of one call, described.
 
     ``descriptors`` holds one entry per parameter in signature order; ``tensors`` every tensor of the call, those in
@@ -64,12 +62,6 @@ def describe(plan: SignaturePlan, arguments: Sequence[Any]) -> Description:
     }
     check_contracts(tensor for tensor in describer.tensors if tensor.plan.kind is not ParamKind.POINTER)
     return Description(descriptors, tuple(describer.tensors), common_device(describer.tensors))
-
-
-def full_key(plan: SignaturePlan, arguments: Sequence[Any], intern: Intern) -> tuple[int, ...]:
-    """Return the full key of bound ``arguments``: what the native lean key must equal, word for word."""
-    description = describe(plan, arguments)
-    return key_words(plan, description.descriptors, description.device, intern)
 
 
 class _Describer:
@@ -171,7 +163,7 @@ class _Describer:
         plans = plan.fields if plan.cls is cls else plan_class(cls)
         names = tuple(field.name for field in plans)
         signature = value.__cache_signature__()
-        constexpr_words(signature, _no_number, name)
+        check_keyable(signature, name)
         values = _attributes(name, value, names)
         paths = [f"{name}.{field}" for field in names]
         return JitArgumentFacts(cls, signature, names, tuple(map(self.argument, paths, plans, values)))
@@ -181,14 +173,9 @@ def _alignment(address: int) -> int:
     return MAX_ALIGN_BYTES if address == 0 else min(address & -address, MAX_ALIGN_BYTES)
 
 
-def _no_number(_: object) -> int:
-    """Stand in for ``intern`` where a value is only checked to be keyable."""
-    return 0
-
-
 def _constexpr(name: str, plan: ParamPlan, value: Any) -> ConstexprFacts:
     check_exact_type(value, plan.constexpr_type, plan.optional, name)
-    constexpr_words(value, _no_number, name)
+    check_keyable(value, name)
     return ConstexprFacts(value)
 
 
@@ -223,7 +210,7 @@ def _object(name: str, plan: ParamPlan, value: Any) -> ObjectFacts | ConstexprFa
     values = tuple(_attributes(name, value, tuple(declared)))
     for field, exact, held in zip(declared, declared.values(), values, strict=True):
         check_exact_type(held, exact, optional=False, name=f"{name}.{field}")
-        constexpr_words(held, _no_number, f"{name}.{field}")
+        check_keyable(held, f"{name}.{field}")
     return ObjectFacts(cls, tuple(declared), values)
 
 

@@ -7,14 +7,13 @@ making a descriptor.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from darter.dtypes import ScalarType
+from darter.frozen import Frozen
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Frozen):
     """What ``dt.from_dlpack(t)`` makes static: per axis the extent and the stride (in elements), or None where dynamic.
 
     ``*_divisors`` hold, for dynamic entries, what the value is promised to be a multiple of (1: nothing; static: 1).
@@ -26,8 +25,7 @@ class Layout:
     stride_divisors: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TensorFacts:
+class TensorFacts(Frozen):
     """A tensor argument.
 
     ``unit_axis``: the last axis with stride 1 or extent ≤ 1, or None.  ``vec16``: base 16-byte aligned and every other
@@ -45,8 +43,7 @@ class TensorFacts:
     layout: Layout | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PointerFacts:
+class PointerFacts(Frozen):
     """A pointer argument: ``align_bytes`` is 1, 2, 4, 8 or 16 (the largest of them that divides the address).
 
     ``device_type`` is that of the tensor it was taken from, 0 for an address given as an int.
@@ -57,20 +54,17 @@ class PointerFacts:
     device_type: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarFacts:
+class ScalarFacts(Frozen):
     """A runtime scalar: type only, never value."""
 
     dtype: ScalarType
 
 
-@dataclass(frozen=True, slots=True)
-class NoneFacts:
+class NoneFacts(Frozen):
     """An optional argument that is None."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConstexprFacts:
+class ConstexprFacts(Frozen):
     """A compile-time value.
 
     Equality of these facts is Python's, to which 1, True and 1.0 are one: compare key words or canonical bytes instead.
@@ -79,20 +73,17 @@ class ConstexprFacts:
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class TypeFacts:
+class TypeFacts(Frozen):
     """A ``type[T]`` argument: a scalar type."""
 
     dtype: ScalarType
 
 
-@dataclass(frozen=True, slots=True)
-class StreamFacts:
+class StreamFacts(Frozen):
     """A stream; no fact about it is ever baked in."""
 
 
-@dataclass(frozen=True, slots=True)
-class StructFacts:
+class StructFacts(Frozen):
     """A tuple, NamedTuple or frozen dataclass of arguments; ``cls`` is its class (``tuple`` for a plain one)."""
 
     cls: type
@@ -100,8 +91,7 @@ class StructFacts:
     fields: tuple[Descriptor, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectFacts:
+class ObjectFacts(Frozen):
     """``self``, or another object of which only fields declared ``dt.Constexpr`` in its class may be read."""
 
     cls: type
@@ -109,8 +99,7 @@ class ObjectFacts:
     values: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class JitArgumentFacts:
+class JitArgumentFacts(Frozen):
     """A user's argument type: ``signature`` is what ``__cache_signature__()`` gave, ``fields`` its dynamic parts."""
 
     cls: type

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import Any
 
 from darter.dtypes import ScalarType
+from darter.frozen import Frozen
 
 
 class ParamKind(enum.IntEnum):
@@ -35,8 +35,7 @@ MISSING = _Missing.MISSING
 """Stands for "no default", since None is a default."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParamPlan:
+class ParamPlan(Frozen):
     """One parameter.
 
     ``dtype`` is demanded of a tensor, a pointer or a scalar (None: any).  ``dims`` is the contract of a tensor: None
@@ -59,8 +58,7 @@ class ParamPlan:
     fields: tuple[ParamPlan, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SignaturePlan:
+class SignaturePlan(Frozen):
     """All parameters in order; ``name`` is the function's qualified name, for messages."""
 
     name: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from darter.dtypes import Bool, Float32, Int64, ScalarType
 from darter.errors import SignatureError
+from darter.frozen import replaced
 from darter.signature.annotations import (
     Constexpr,
     ConstexprAnnotation,
@@ -84,7 +84,7 @@ def plan_signature(function: Callable[..., Any], owner: bool) -> SignaturePlan:
             plan = _plan_at(f"{where}: parameter '{name}'", name, annotation, scope)
         parameters.append(
             _with_default(
-                replace(plan, positional_only=index < code.co_posonlyargcount, keyword_only=index >= positional),
+                replaced(plan, positional_only=index < code.co_posonlyargcount, keyword_only=index >= positional),
                 defaults.get(name, MISSING),
             )
         )
@@ -102,7 +102,7 @@ def plan_class(cls: type) -> tuple[ParamPlan, ...]:
 
 def _with_default(plan: ParamPlan, default: Any) -> ParamPlan:
     takes_none = plan.kind in (ParamKind.ANY, ParamKind.STREAM) or plan == ParamPlan(plan.name, ParamKind.CONSTEXPR)
-    return replace(plan, default=default, optional=plan.optional or (default is None and not takes_none))
+    return replaced(plan, default=default, optional=plan.optional or (default is None and not takes_none))
 
 
 def _plan_at(where: str, name: str, annotation: Any, scope: Scope, outer: tuple[type, ...] = ()) -> ParamPlan:
@@ -136,7 +136,7 @@ def _plan_annotation(name: str, annotation: Any, scope: Scope, outer: tuple[type
         case ConstexprAnnotation(type=exact):
             return ParamPlan(name, ParamKind.CONSTEXPR, constexpr_type=exact)
         case OptionalAnnotation(inner=inner):
-            return replace(_plan_annotation(name, inner, scope, outer), optional=True)
+            return replaced(_plan_annotation(name, inner, scope, outer), optional=True)
     origin = get_origin(annotation)
     if origin is not None:
         return _plan_generic(name, annotation, origin, scope, outer)
@@ -152,7 +152,7 @@ def _plan_generic(name: str, annotation: Any, origin: Any, scope: Scope, outer: 
     if origin in (Union, types.UnionType):
         others = [entry for entry in arguments if entry is not type(None)]
         if len(others) == 1 and len(arguments) == 2:
-            return replace(_plan_annotation(name, others[0], scope, outer), optional=True)
+            return replaced(_plan_annotation(name, others[0], scope, outer), optional=True)
         raise _Unsupported(f"{annotation!r} is a union of several kinds; only T | None is one.")
     if origin is Annotated:
         return _plan_annotated(name, arguments, scope, outer)

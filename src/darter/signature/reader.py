@@ -6,15 +6,21 @@ are read here; the readers of torch tensors and of the exchange protocols stand 
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from darter.dtypes import ALL, ScalarType
-from darter.signature.dlpack import read_dlpack
-from darter.signature.interfaces import read_array_interface, read_cuda_array_interface
-from darter.signature.torch_reader import is_torch_tensor, read_torch
+from darter.later import later
 from darter.signature.view import CPU, TensorView, checked_view, element_strides, wrong_dtype, wrong_kind
+
+if TYPE_CHECKING:
+    from darter.signature import dlpack, interfaces, torch_reader
+else:
+    dlpack = later("darter.signature.dlpack")
+    interfaces = later("darter.signature.interfaces")
+    torch_reader = later("darter.signature.torch_reader")
 
 TENSOR_LIKE = (
     "NumPy arrays, torch tensors, and objects with __dlpack__, __cuda_array_interface__ or __array_interface__"
@@ -42,7 +48,7 @@ def numpy_scalar_type(dtype: np.dtype[Any]) -> ScalarType | None:
 
 def is_tensor_like(value: object) -> bool:
     """True for what :func:`read_tensor` reads or refuses for its layout, not for its kind.  Reads no data."""
-    if isinstance(value, np.ndarray) or is_torch_tensor(value):
+    if isinstance(value, np.ndarray) or _is_torch_tensor(value):
         return True
     cls = type(value)
     if isinstance(value, (np.generic, type)):
@@ -57,17 +63,17 @@ def read_tensor(name: str, value: Any) -> TensorView:
     """
     if isinstance(value, np.ndarray):
         return _read_numpy(name, value)
-    if is_torch_tensor(value):
-        return read_torch(name, value)
+    if _is_torch_tensor(value):
+        return torch_reader.read_torch(name, value)
     if not is_tensor_like(value):
         raise not_a_tensor(name, value)
     cls = type(value)
     if hasattr(cls, "__dlpack__") and hasattr(cls, "__dlpack_device__"):
-        return read_dlpack(name, value)
+        return dlpack.read_dlpack(name, value)
     if hasattr(cls, "__cuda_array_interface__"):
-        return read_cuda_array_interface(name, value)
+        return interfaces.read_cuda_array_interface(name, value)
     if hasattr(cls, "__array_interface__"):
-        return read_array_interface(name, value)
+        return interfaces.read_array_interface(name, value)
     raise not_a_tensor(name, value)
 
 
@@ -83,6 +89,12 @@ def not_a_tensor(name: str, value: object) -> TypeError:
     else:
         found, way_out = f"a {cls.__module__}.{cls.__qualname__}", "give its class one of those protocols."
     return wrong_kind(name, found, f"accepted: {TENSOR_LIKE}. Way out: {way_out}")
+
+
+def _is_torch_tensor(value: object) -> bool:
+    """True for torch tensors and instances of their subclasses; an argument that is one means torch is imported."""
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    return tensor is not None and isinstance(value, tensor)
 
 
 def _read_numpy(name: str, array: np.ndarray[Any, Any]) -> TensorView:

@@ -11,13 +11,6 @@ from darter.signature.view import CPU, CUDA, ROCM, TensorView, checked_view, wro
 _BY_TORCH_NAME = {dtype.numpy_name: dtype for dtype in ALL}
 
 
-def is_torch_tensor(value: object) -> bool:
-    """True for torch tensors and instances of their subclasses."""
-    torch = sys.modules.get("torch")
-    tensor = getattr(torch, "Tensor", None)
-    return tensor is not None and isinstance(value, tensor)
-
-
 def torch_scalar_type(dtype: Any) -> ScalarType | None:
     """Return the scalar type of a ``torch.dtype``, or None where there is none."""
     return _BY_TORCH_NAME.get(str(dtype).removeprefix("torch."))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from darter.dtypes import ALL, ScalarType
 from darter.errors import ArgumentTypeError, ArgumentValueError
+from darter.frozen import Frozen
 
 CPU, CUDA, ROCM = 1, 2, 10
 """Device types of DLPack (``DLDeviceType``) that a launch can run on."""
@@ -16,8 +15,7 @@ DEVICE_NAMES = {CPU: "cpu", CUDA: "cuda", ROCM: "hip"}
 """Backend name per device type."""
 
 
-@dataclass(frozen=True, slots=True)
-class TensorView:
+class TensorView(Frozen):
     """A tensor as darter sees it: ``address`` of element 0 in bytes, ``shape`` and ``strides`` in elements.
 
     Strides of axes of extent ≤ 1 mean nothing.  ``device_type`` is DLPack's.

@@ -20,10 +20,11 @@ Every word sequence says its own length, so that concatenations of them are told
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from darter.signature.constexprs import ValueKind, check_depth, value_kind
+from darter.signature.constexprs import CONTAINERS, ValueKind, check_depth, items_of, value_kind
+from darter.signature.describe import describe
 from darter.signature.descriptor import (
     ConstexprFacts,
     Descriptor,
@@ -41,7 +42,6 @@ from darter.signature.descriptor import (
 from darter.signature.plan import ParamKind, ParamPlan, SignaturePlan
 from darter.signature.planner import plan_class
 from darter.signature.reader import numpy_scalar_type
-from darter.signature.structures import field_names
 from darter.target import Device
 
 Intern = Callable[[object], int]
@@ -50,6 +50,12 @@ Intern = Callable[[object], int]
 DEVICE_CODES = {"cpu": 1, "cuda": 2, "hip": 3}
 
 _WORD = (1 << 64) - 1
+
+
+def full_key(plan: SignaturePlan, arguments: Sequence[Any], intern: Intern) -> tuple[int, ...]:
+    """Return the full key of bound ``arguments``: what the native lean key must equal, word for word."""
+    description = describe(plan, arguments)
+    return key_words(plan, description.descriptors, description.device, intern)
 
 
 def key_words(
@@ -150,7 +156,7 @@ def constexpr_words(value: Any, intern: Intern, name: str = "value", depth: int 
     """
     check_depth(depth, name)
     kind = value_kind(value, name)
-    if kind in _CONTAINERS:
+    if kind in CONTAINERS:
         return _container_words(kind, value, intern, name, depth)
     match kind:
         case ValueKind.NONE:
@@ -181,14 +187,8 @@ def constexpr_words(value: Any, intern: Intern, name: str = "value", depth: int 
             return (0x20 | intern(value) << 8,)
 
 
-_CONTAINERS = frozenset({ValueKind.TUPLE, ValueKind.NAMED_TUPLE, ValueKind.DATACLASS, ValueKind.FROZENSET})
-
-
 def _container_words(kind: ValueKind, value: Any, intern: Intern, name: str, depth: int) -> tuple[int, ...]:
-    if kind is ValueKind.DATACLASS:
-        items = [getattr(value, field) for field in field_names(type(value))]
-    else:
-        items = list(tuple.__iter__(value) if isinstance(value, tuple) else value)
+    items = items_of(kind, value)
     encoded = [constexpr_words(item, intern, name, depth + 1) for item in items]
     if kind is ValueKind.FROZENSET:
         encoded.sort()

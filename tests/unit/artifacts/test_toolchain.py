@@ -76,6 +76,7 @@ def test_every_folder_of_the_package_is_sorted_into_generating_or_not() -> None:
         "errors.py",
         "config.py",
         "kernel.py",
+        "later.py",
         "pipeline.py",
         "process_lock.py",
         "__init__.py",

@@ -6,7 +6,6 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from darter.artifacts.sites import sites_of
 from darter.backends import cpu
 from darter.dtypes import f32, i64
 from darter.errors import ArtifactError, DeviceAssertError
+from darter.frozen import replaced
 from darter.ir import nodes as n
-from darter.ir.encoding import encode
 from darter.ir.verify import verify
 from darter.target import Target
 from tests.ir_builder import Builder
@@ -62,7 +61,7 @@ def artifact() -> Artifact:
 
 def _state(artifact: Artifact, cold: Any = None) -> _native.CallState:
     loaded = cpu.load(artifact)
-    return _native.CallState(encode(artifact.program), loaded.kernels, loaded.code, None, (1,), cold)
+    return _native.CallState(artifact.program, loaded.kernels, loaded.code, None, (1,), cold)
 
 
 @pytest.mark.parametrize("count", [0, 1, 63, 64, 65, 100_000])
@@ -102,15 +101,15 @@ def test_lower_levels_run_on_higher_ones_and_not_the_other_way() -> None:
     low, high = Target("cpu", "x86-64-v2", "", 32), Target("cpu", "x86-64-v4", "+avx512fp16", 32)
     assert cpu.runs_on(low, high)
     assert not cpu.runs_on(high, low)
-    assert not cpu.runs_on(replace(high, features="+avx512fp16,+avx512vbmi"), high)
-    assert not cpu.runs_on(replace(low, warp_size=64), high)
-    assert not cpu.runs_on(replace(low, backend="cuda"), high)
-    assert not cpu.runs_on(replace(low, arch="apple-m1"), high)
+    assert not cpu.runs_on(replaced(high, features="+avx512fp16,+avx512vbmi"), high)
+    assert not cpu.runs_on(replaced(low, warp_size=64), high)
+    assert not cpu.runs_on(replaced(low, backend="cuda"), high)
+    assert not cpu.runs_on(replaced(low, arch="apple-m1"), high)
 
 
 def test_an_artifact_of_another_machine_is_refused(artifact: Artifact) -> None:
     with pytest.raises(ArtifactError, match="artifact is for cpu apple-m1, this machine is cpu x86-64"):
-        cpu.load(replace(artifact, target=replace(artifact.target, arch="apple-m1", features="")))
+        cpu.load(replaced(artifact, target=replaced(artifact.target, arch="apple-m1", features="")))
 
 
 def test_loading_and_launching_need_no_llvm(artifact: Artifact, tmp_path: Path) -> None:
@@ -126,7 +125,7 @@ from darter.ir.encoding import encode
 artifact = pickle.load(open(sys.argv[1], "rb"))
 loaded = cpu.load(artifact)
 x = np.arange(100, dtype=np.float32)
-state = _native.CallState(encode(artifact.program), loaded.kernels, loaded.code, None, (), None)
+state = _native.CallState(artifact.program, loaded.kernels, loaded.code, None, (), None)
 state.run([x.ctypes.data, x.ctypes.data, 100])
 assert (x == np.arange(100) * 3).all()
 assert not any(name.partition(".")[0] in ("llvmlite", "ml_dtypes") or "codegen" in name for name in sys.modules)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,8 @@ from darter import _native
 from darter.backends import interpret
 from darter.dtypes import Bool, f32, i32, i64
 from darter.errors import ArgumentValueError, ArtifactError, DeviceAssertError, KernelCheckError
-from darter.ir import encoding, nodes as n
+from darter.frozen import replaced
+from darter.ir import nodes as n
 from darter.ir.verify import verify
 from darter.target import Device
 from tests.ir_builder import Builder, pointer_type
@@ -65,7 +64,7 @@ def module_of(build, *types: n.Type, block: int = 64) -> n.Module:
 def launch(module: n.Module, *slots: int) -> None:
     artifact = interpret.compile(module, interpret.target())
     loaded = interpret.load(artifact)
-    state = _native.CallState(encoding.encode(artifact.program), loaded.kernels, loaded.code, None, (), None)
+    state = _native.CallState(artifact.program, loaded.kernels, loaded.code, None, (), None)
     state.run(list(slots))
 
 
@@ -106,8 +105,8 @@ def test_memory_of_a_gpu_is_refused() -> None:
 
 def test_artifacts_of_others_are_refused() -> None:
     artifact = interpret.compile(module_of(lambda b: None), interpret.target())
-    other = dataclasses.replace(artifact.target, backend="cpu")
+    other = replaced(artifact.target, backend="cpu")
     with pytest.raises(ArtifactError, match="not for the interpreter"):
-        interpret.load(dataclasses.replace(artifact, target=other))
+        interpret.load(replaced(artifact, target=other))
     with pytest.raises(ArtifactError, match="damaged kernels"):
-        interpret.load(dataclasses.replace(artifact, code=b"\0"))
+        interpret.load(replaced(artifact, code=b"\0"))

@@ -10,7 +10,7 @@ import pytest
 
 from darter.errors import ArgumentTypeError, ArgumentValueError
 from darter.signature.annotations import Tensor
-from darter.signature.describe import full_key
+from darter.signature.words import full_key
 from tests.unit.native.noop import noop
 
 

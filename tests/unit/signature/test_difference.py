@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
 import darter.dtypes as dt
+from darter.frozen import replaced
 from darter.signature.descriptor import (
     ConstexprFacts,
     Descriptor,
@@ -53,17 +53,17 @@ def mul(): ...
 
 
 CASES: list[tuple[Descriptor, Descriptor, list[str]]] = [
-    (TENSOR, replace(TENSOR, dtype=dt.f16), ["argument 'x': dtype float32 -> float16"]),
-    (TENSOR, replace(TENSOR, rank=3), ["argument 'x': rank 2 -> 3"]),
-    (TENSOR, replace(TENSOR, unit_axis=0), ["argument 'x': unit-stride axis 1 -> 0"]),
-    (TENSOR, replace(TENSOR, unit_axis=None), ["argument 'x': unit-stride axis 1 -> none"]),
-    (TENSOR, replace(TENSOR, vec16=False), ["argument 'x': 16-byte alignment (vec16) yes -> no"]),
-    (TENSOR, replace(TENSOR, wide=True), ["argument 'x': index width 32 -> 64"]),
-    (TENSOR, replace(TENSOR, device_type=2), ["argument 'x': device cpu -> cuda"]),
-    (TENSOR, replace(TENSOR, layout=LAYOUT), ["argument 'x': layout dynamic -> explicit"]),
+    (TENSOR, replaced(TENSOR, dtype=dt.f16), ["argument 'x': dtype float32 -> float16"]),
+    (TENSOR, replaced(TENSOR, rank=3), ["argument 'x': rank 2 -> 3"]),
+    (TENSOR, replaced(TENSOR, unit_axis=0), ["argument 'x': unit-stride axis 1 -> 0"]),
+    (TENSOR, replaced(TENSOR, unit_axis=None), ["argument 'x': unit-stride axis 1 -> none"]),
+    (TENSOR, replaced(TENSOR, vec16=False), ["argument 'x': 16-byte alignment (vec16) yes -> no"]),
+    (TENSOR, replaced(TENSOR, wide=True), ["argument 'x': index width 32 -> 64"]),
+    (TENSOR, replaced(TENSOR, device_type=2), ["argument 'x': device cpu -> cuda"]),
+    (TENSOR, replaced(TENSOR, layout=LAYOUT), ["argument 'x': layout dynamic -> explicit"]),
     (
-        replace(TENSOR, layout=LAYOUT),
-        replace(TENSOR, layout=Layout((None, None), (8, 1), (3, 2), (1, 1))),
+        replaced(TENSOR, layout=LAYOUT),
+        replaced(TENSOR, layout=Layout((None, None), (8, 1), (3, 2), (1, 1))),
         [
             "argument 'x': static extents (4, ?) -> (?, ?)",
             "argument 'x': extent divisors (1, 2) -> (3, 2)",
@@ -85,7 +85,7 @@ CASES: list[tuple[Descriptor, Descriptor, list[str]]] = [
     ),
     (
         StructFacts(tuple, ("0",), (TENSOR,)),
-        StructFacts(tuple, ("0", "1"), (replace(TENSOR, rank=3), TENSOR)),
+        StructFacts(tuple, ("0", "1"), (replaced(TENSOR, rank=3), TENSOR)),
         ["argument 'x': number of items 1 -> 2", "argument 'x[0]': rank 2 -> 3"],
     ),
     (ObjectFacts(Config, ("b",), (1,)), ObjectFacts(Config, ("b",), (2,)), ["constexpr 'x.b': 1 -> 2"]),

@@ -16,9 +16,8 @@ from darter.errors import UnkeyableError
 from darter.lang.kernel_function import KernelFunction
 from darter.signature.annotations import Constexpr, Pointer, Stream, Tensor
 from darter.signature.argument import from_dlpack
-from darter.signature.describe import full_key
 from darter.signature.planner import plan_signature
-from darter.signature.words import constexpr_words, device_word
+from darter.signature.words import constexpr_words, device_word, full_key
 from darter.target import Device
 
 
