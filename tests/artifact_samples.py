@@ -70,7 +70,9 @@ def sample_build(code: bytes = b"\x7fELF object", manifest: bytes = b"manifest")
 
 
 def entry_files(directory: Path) -> list[Path]:
-    """The files of a store that hold entries: not the locks, not what is being written."""
+    """The files of a store that hold entries: not locks and notes, not what is being written."""
     return sorted(
-        path for path in directory.rglob("*") if path.is_file() and path.parent.name != "locks" and path.name[0] != "."
+        path
+        for path in directory.rglob("*")
+        if path.is_file() and path.parent.name not in ("locks", "notes") and path.name[0] != "."
     )

@@ -196,7 +196,7 @@ def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
         options=dataclasses.astuple(stage.options),
         environment={},
         target=stage.target,
-        toolchain=f"{toolchain_digest()} {assembler}",
+        toolchain=f"{toolchain_digest(local_store())} {assembler}",
     )
 
 

@@ -8,11 +8,11 @@ from darter.later import later
 
 
 def test_the_module_is_imported_at_the_first_read(monkeypatch):
-    name = "darter.cli.checkout"
+    name = "darter.launch.dump"
     monkeypatch.delitem(sys.modules, name, raising=False)
     module = later(name)
     assert name not in sys.modules
-    assert module.checkout_module is sys.modules[name].checkout_module
+    assert module.dump_stages is sys.modules[name].dump_stages
 
 
 def test_what_the_module_lacks_is_an_attribute_error():

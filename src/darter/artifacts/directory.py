@@ -3,8 +3,9 @@
     ROOT/<schema>/<2 hex>/<30 hex>/<32 hex>      entries of one primary key, named by their manifest's digest
     ROOT/<schema>/<2 hex>/<30 hex>/.<random>     being written; never looked at as content
     ROOT/<schema>/locks/<2 hex>                  empty files to lock
+    ROOT/<schema>/notes/<32 hex>                 short answers to questions, named by the question's digest
 
-Names have a fixed length of 72 characters below ROOT; what a person wants to read stands inside the entries.
+Names have a fixed length, 72 characters below ROOT at most; what a person wants to read stands inside the entries.
 
 Nothing is fsynced: a flush costs a launch milliseconds, and what a power cut leaves behind (a cut file, or zeros)
 fails its checksums and is replaced.
@@ -14,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import stat
 import time
 from typing import TYPE_CHECKING, BinaryIO
@@ -31,7 +31,10 @@ else:
 MANIFESTS_LIMIT = 64
 """Entries kept under one primary key; the least recently used goes first."""
 
-_NAME = re.compile(r"[0-9a-f]{32}\Z")
+_NAME_CHARACTERS, _NAME_LENGTH = frozenset("0123456789abcdef"), 32
+NOTES = "notes"
+"""The group of the answers, beside the groups of primary keys."""
+
 _TOUCH_AFTER_S = 3600.0
 """A use is noted once an hour: enough to order by, and no write per hit."""
 
@@ -95,7 +98,7 @@ class Directory:
         folder = self._folder(group)
         try:
             with os.scandir(folder) as entries:
-                found = [(_modified_ns(entry), entry.name) for entry in entries if _NAME.match(entry.name)]
+                found = [(_modified_ns(entry), entry.name) for entry in entries if _is_name(entry.name)]
         except FileNotFoundError:
             return []
         return [name for _, name in sorted(found, reverse=True)]
@@ -132,6 +135,8 @@ class Directory:
             os.unlink(os.path.join(self._folder(group), name))
 
     def _folder(self, group: str) -> str:
+        if group == NOTES:
+            return os.path.join(self._schema_root, NOTES)
         return os.path.join(self._schema_root, group[:2], group[2:32])
 
     def _write(self, folder: str, final: str, data: bytes) -> None:
@@ -152,10 +157,15 @@ class Directory:
 
     def _forget_oldest(self, folder: str) -> None:
         with os.scandir(folder) as entries:
-            found = sorted((_modified_ns(entry), entry.path) for entry in entries if _NAME.match(entry.name))
+            found = sorted((_modified_ns(entry), entry.path) for entry in entries if _is_name(entry.name))
         for _, path in found[: max(0, len(found) - MANIFESTS_LIMIT)]:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
+
+
+def _is_name(name: str) -> bool:
+    """True for the name of an entry, not for what is being written."""
+    return len(name) == _NAME_LENGTH and _NAME_CHARACTERS.issuperset(name)
 
 
 def _modified_ns(entry: os.DirEntry[str]) -> int:

@@ -10,7 +10,6 @@ part is ever executed or unpickled by reading it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 from typing import Any, BinaryIO
@@ -20,6 +19,7 @@ from darter.artifacts.key import SCHEMA, KeyRecord
 from darter.errors import ArtifactError
 from darter.frozen import Frozen
 from darter.ir.places import FunctionName
+from darter.sha256 import sha256
 from darter.target import Target
 
 _MAGIC = b"\x93darter\n"
@@ -53,10 +53,10 @@ def encode(key: KeyRecord, manifest: bytes, artifact: Artifact) -> bytes:
         "kernels": [_kernel_row(kernel) for kernel in artifact.kernels],
         "functions": [[name.qualname, name.module] for name in artifact.functions],
         "written": artifact.written,
-        "blobs": [[len(blob), hashlib.sha256(blob).hexdigest()] for blob in blobs],
+        "blobs": [[len(blob), sha256(blob).hexdigest()] for blob in blobs],
     }
     text = json.dumps(header, ensure_ascii=True, separators=(",", ":")).encode("ascii")
-    prefix = _PREFIX.pack(_MAGIC, SCHEMA, len(text), hashlib.sha256(text).digest())
+    prefix = _PREFIX.pack(_MAGIC, SCHEMA, len(text), sha256(text).digest())
     return b"".join((prefix, text, *blobs))
 
 
@@ -74,7 +74,7 @@ def read_head(stream: BinaryIO) -> EntryHead:
     if length > _HEADER_LIMIT_BYTES:
         raise ArtifactError(f"the entry's header claims {length} bytes; at most {_HEADER_LIMIT_BYTES} are read")
     text = _exactly(stream, length, "header")
-    if hashlib.sha256(text).digest() != digest:
+    if sha256(text).digest() != digest:
         raise ArtifactError("the entry's header does not have its checksum")
     try:
         header = json.loads(text)
@@ -118,7 +118,7 @@ def read(stream: BinaryIO) -> Entry:
 def _blob(stream: BinaryIO, header: dict[str, Any], number: int) -> bytes:
     size, digest = header["blobs"][number]
     data = _exactly(stream, size, _BLOBS[number])
-    if hashlib.sha256(data).hexdigest() != digest:
+    if sha256(data).hexdigest() != digest:
         raise ArtifactError(f"the entry's {_BLOBS[number]} does not have its checksum")
     return data
 

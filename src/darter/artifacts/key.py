@@ -6,13 +6,13 @@ key, only finds candidates: an entry of the store holds the record, and a hit co
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any
 
 from darter.artifacts.artifact import ARGUMENT_ABI
 from darter.frozen import Frozen
+from darter.sha256 import sha256
 from darter.target import Target
 
 SCHEMA = 1
@@ -66,7 +66,7 @@ def key_record(
     }
     # ASCII only: a lone surrogate in a source text has a spelling too.
     data = json.dumps(record, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode("ascii")
-    return KeyRecord(function, data, hashlib.sha256(data).hexdigest())
+    return KeyRecord(function, data, sha256(data).hexdigest())
 
 
 def _plain(value: Canonical) -> Any:

@@ -7,9 +7,7 @@ publication, and is warned about once.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,15 +16,18 @@ from typing import TYPE_CHECKING
 
 from darter.artifacts import format as entry_format
 from darter.artifacts.artifact import Artifact
-from darter.artifacts.directory import Directory
+from darter.artifacts.directory import NOTES, Directory
 from darter.artifacts.key import KeyRecord
 from darter.artifacts.settings import StoreSettings, settings_from
 from darter.errors import ArtifactError, StoreWarning
 from darter.frozen import Frozen
 from darter.later import later
+from darter.sha256 import sha256
 
 if TYPE_CHECKING:
     from darter.artifacts import lock, single_flight
+
+    _Turns = tuple[single_flight.SingleFlight["Build"], lock.CompileLocks]
 else:
     # What only a compile needs.
     lock = later("darter.artifacts.lock")
@@ -46,8 +47,7 @@ class Store:
 
     def __init__(self, settings: StoreSettings) -> None:
         self._settings = settings
-        self._lock = threading.Lock()
-        self._made_turns: tuple[single_flight.SingleFlight[Build], lock.CompileLocks] | None = None
+        self._made_turns: dict[str, _Turns] = {}
         self._warned: set[str] = set()
         self._directory: Directory | None = None
         self._prepared = False
@@ -95,9 +95,34 @@ class Store:
             return
         try:
             data = entry_format.encode(key, build.manifest, build.artifact)
-            directory.put(key.digest, hashlib.sha256(build.manifest).hexdigest()[:32], data)
+            directory.put(key.digest, sha256(build.manifest).hexdigest()[:32], data)
         except OSError as error:
             self._warn("write", f"it could not be written ({error})")
+
+    def remembered(self, question: str) -> str | None:
+        """Return the answer that :meth:`remember` was given, by whatever process; None where none is kept."""
+        directory = self._ready()
+        if directory is None:
+            return None
+        digest = sha256(question.encode("utf-8", "surrogateescape")).hexdigest()
+        try:
+            with directory.open(NOTES, digest[:32]) as stream:
+                # The name is a cut hash and decides nothing.
+                found, _, answer = stream.read().decode("utf-8", "replace").partition(" ")
+        except OSError:
+            return None
+        return answer.removesuffix("\n") if found == digest and answer.endswith("\n") else None
+
+    def remember(self, question: str, answer: str) -> None:
+        """Keep a short answer for other processes, where the store can be written."""
+        directory = self._ready()
+        if directory is None:
+            return
+        digest = sha256(question.encode("utf-8", "surrogateescape")).hexdigest()
+        try:
+            directory.put(NOTES, digest[:32], f"{digest} {answer}\n".encode())
+        except OSError:
+            return  # asked again, and found out again
 
     def obtain(self, key: KeyRecord, resolve: Callable[[bytes], bool], compile: Callable[[], Build]) -> Build:
         """Return the build for ``key``: from the store, another thread's or process's compile, or ``compile()``.
@@ -148,13 +173,14 @@ class Store:
         with locks.hold(path):
             yield
 
-    def _turns(self) -> tuple[single_flight.SingleFlight[Build], lock.CompileLocks]:
+    def _turns(self) -> _Turns:
         """Return what gives compiles their turns, in this process and on this machine; made at the first compile."""
-        with self._lock:
-            if self._made_turns is None:
-                locks = lock.CompileLocks(self._settings.lock_timeout_s)
-                self._made_turns = single_flight.SingleFlight(), locks
-            return self._made_turns
+        found = self._made_turns.get("turns")
+        if found is None:
+            made: _Turns = single_flight.SingleFlight(), lock.CompileLocks(self._settings.lock_timeout_s)
+            # Atomic, where a lock could be held in the moment of a fork: all threads get the same.
+            found = self._made_turns.setdefault("turns", made)
+        return found
 
     def _ready(self) -> Directory | None:
         """Return the directory, made and checked at the first use, or None where there is none to trust."""

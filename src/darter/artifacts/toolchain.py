@@ -1,16 +1,24 @@
 """The identity of everything that generates code, as one digest: part of every key record.
 
-It is a content hash and no version number, so that an edited compiler never meets the artifacts of the old one.
+It is a content hash and no version number, so that an edited compiler never meets the artifacts of the old one.  To
+read 170 files takes longer than all else that a launch from disk does; so the store remembers the digest under what
+the system tells of these files without reading them, and only a process that finds one of them touched reads them.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib.machinery
-import importlib.util
 import os
 import sys
+import time
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from darter.sha256 import sha256
+
+if TYPE_CHECKING:
+    from darter.artifacts.store import Store
 
 GENERATING_SOURCES = (
     "artifacts/artifact.py",
@@ -30,28 +38,29 @@ GENERATING_SOURCES = (
 
 _COMPILER_LIBRARY = "libllvmlite.so"
 
+_SETTLED_NS = 2_000_000_000
+"""How long a file must have been left alone: one that is changed twice within a tick of its clock looks unchanged."""
 
-@lru_cache(maxsize=1)
-def toolchain_digest() -> str:
+
+@lru_cache(maxsize=16)
+def toolchain_digest(store: Store | None = None) -> str:
     """Return the SHA-256, in hexadecimal, over the code-generating sources, the native module, Python's version and the
-    compiler.
+    compiler, as they are when a process first asks.
 
-    Reads each file once per process (about 3 ms) and never imports llvmlite.  Paths do not enter: a copied
-    installation has the same digest.
+    Never imports llvmlite.  Paths do not enter: a copied installation has the same digest.  With a ``store``, files
+    are read (7 ms) only where it does not know the digest of files with these paths, sizes, times and inodes (1 ms).
     """
-    digest = hashlib.sha256()
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    for name, path in _source_files(package):
-        with open(path, "rb") as stream:
-            text = stream.read()
-        # Length-prefixed, so that text cannot move from one file into the next unnoticed.
-        digest.update(f"{name}\0{len(text)}\0".encode())
-        digest.update(text)
-    digest.update(_native_module(package))
-    # Static Python in kernels runs on this interpreter's semantics.
-    digest.update(f"python {sys.version_info[0]}.{sys.version_info[1]}\0".encode())
-    digest.update(compiler_identity().encode())
-    return digest.hexdigest()
+    if store is None:
+        return _read(package)
+    marks, changed_ns = _marks(package)
+    known = store.remembered(marks)
+    if known is not None:
+        return known
+    digest = _read(package)
+    if changed_ns < time.time_ns() - _SETTLED_NS and _marks(package)[0] == marks:
+        store.remember(marks, digest)
+    return digest
 
 
 @lru_cache(maxsize=1)
@@ -61,38 +70,107 @@ def compiler_identity() -> str:
     The wheel's RECORD holds a hash of the shared library, which spares reading 100 MB; an installation without that
     line is known by its version and the library's size in bytes.
     """
-    spec = importlib.util.find_spec("llvmlite")
-    if spec is None or spec.origin is None:
+    folder = _compiler_folder()
+    if folder is None:
         return "llvmlite absent"
-    folder = os.path.dirname(spec.origin)
     parts = ["llvmlite", _text(os.path.join(folder, "_version.py"))]
     recorded = _recorded_library_hash(os.path.dirname(folder))
     parts.append(recorded or f"size {_size(os.path.join(folder, 'binding', _COMPILER_LIBRARY))}")
     return "\0".join(parts)
 
 
-def _native_module(package: str) -> bytes:
-    """Return the SHA-256 of the native module, which reads what artifacts hold: programs, code, arguments."""
-    for suffix in importlib.machinery.EXTENSION_SUFFIXES:
-        path = os.path.join(package, f"_native{suffix}")
-        if os.path.exists(path):
-            with open(path, "rb") as stream:
-                return hashlib.file_digest(stream, "sha256").digest()
-    return b"native module absent"
+# -- by content -------------------------------------------------------------------------------------------------------
 
 
-def _source_files(package: str) -> list[tuple[str, str]]:
-    """Return (name relative to the package with ``/``, path) of every generating source, sorted by name."""
-    found = []
-    for part in GENERATING_SOURCES:
-        root = os.path.join(package, part)
-        if part.endswith(".py"):
-            found.append((part, root))
+def _read(package: str) -> str:
+    digest = sha256()
+    for name, path in sorted(_source_files(package)):
+        with open(path, "rb") as stream:
+            text = stream.read()
+        # Length-prefixed, so that text cannot move from one file into the next unnoticed.
+        digest.update(f"{name}\0{len(text)}\0".encode())
+        digest.update(text)
+    # The native module reads what artifacts hold: programs, code, arguments.
+    native = _native_module(package)
+    if native is None:
+        digest.update(b"native module absent")
+    else:
+        with open(native, "rb") as stream:
+            digest.update(sha256(stream.read()).digest())
+    digest.update(_python().encode())
+    digest.update(compiler_identity().encode())
+    return digest.hexdigest()
+
+
+def _python() -> str:
+    """Return the version of Python: static Python in kernels runs on this interpreter's semantics."""
+    return f"python {sys.version_info[0]}.{sys.version_info[1]}\0"
+
+
+# -- by what the system tells without reading -------------------------------------------------------------------------
+
+
+def _marks(package: str) -> tuple[str, int]:
+    """Return what tells the files as they are from files with other content, and the latest change, in ns since 1970.
+
+    The time of the last change of the inode stands among it, which no program can set back as it can the time of the
+    content.
+    """
+    paths = [path for _, path in _source_files(package)]
+    paths.append(_native_module(package) or "")
+    folder = _compiler_folder()
+    if folder is not None:
+        paths += [os.path.join(folder, "_version.py"), os.path.join(folder, "binding", _COMPILER_LIBRARY)]
+    lines, changed_ns = [_python()], 0
+    for path in sorted(paths):
+        try:
+            found = os.stat(path)
+        except OSError:
+            lines.append(f"{path} absent")
             continue
-        for folder, _, names in os.walk(root):
-            inner = folder[len(package) + 1 :].replace(os.sep, "/")
-            found += [(f"{inner}/{name}", os.path.join(folder, name)) for name in names if name.endswith(".py")]
-    return sorted(entry for entry in found if os.path.exists(entry[1]))
+        times = found.st_mtime_ns, found.st_ctime_ns
+        lines.append(f"{path} {found.st_size} {times} {found.st_dev} {found.st_ino}")
+        changed_ns = max(changed_ns, *times)
+    return "\n".join(lines), changed_ns
+
+
+# -- where it all is --------------------------------------------------------------------------------------------------
+
+
+def _source_files(package: str) -> Iterator[tuple[str, str]]:
+    """Yield (name relative to the package with ``/``, path) of every generating source."""
+    for part in GENERATING_SOURCES:
+        path = os.path.join(package, part)
+        if part.endswith(".py"):
+            if os.path.exists(path):
+                yield part, path
+        elif os.path.isdir(path):
+            yield from _sources_below(path, part)
+
+
+def _sources_below(folder: str, inner: str) -> Iterator[tuple[str, str]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(".py"):
+                yield f"{inner}/{entry.name}", entry.path
+            elif entry.name != "__pycache__" and entry.is_dir():
+                yield from _sources_below(entry.path, f"{inner}/{entry.name}")
+
+
+def _native_module(package: str) -> str | None:
+    candidates = (os.path.join(package, f"_native{suffix}") for suffix in importlib.machinery.EXTENSION_SUFFIXES)
+    return next(filter(os.path.exists, candidates), None)
+
+
+def _compiler_folder() -> str | None:
+    """Return llvmlite's folder; found by the path finder, which is imported already, where that finds it."""
+    loaded = sys.modules.get("llvmlite")
+    spec = importlib.machinery.PathFinder.find_spec("llvmlite") if loaded is None else loaded.__spec__
+    if spec is None:
+        from importlib.util import find_spec  # asks the finders of editable installations, too
+
+        spec = find_spec("llvmlite")
+    return None if spec is None or spec.origin is None else os.path.dirname(spec.origin)
 
 
 def _recorded_library_hash(site: str) -> str:

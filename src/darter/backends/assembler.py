@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from darter import _native
+from darter.frozen import Frozen
 from darter.target import Target
 
 Assemble = Callable[[str, Target], bytes]
 """Returns the cubin of PTX for a target; raises ``CompileError`` or ``DriverError`` where the text is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assembler:
+class Assembler(Frozen):
     """``identity`` is a part of every key: what assembles, never how it was asked for."""
 
     identity: str

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import hashlib
 import struct
 import sys
 import types
@@ -22,6 +21,7 @@ from typing import Any, Final
 
 from darter.dtypes import ScalarType
 from darter.errors import CaptureRefusedError
+from darter.sha256 import sha256
 
 MAX_DEPTH: Final = 64
 """Nesting of tuples, frozensets and dataclasses that is encoded; deeper (or cyclic) values are refused."""
@@ -53,7 +53,7 @@ def fingerprint(value: object) -> bytes:
     if value is ABSENT:
         return ABSENT_FINGERPRINT
     encoded = encode(value)
-    return encoded if len(encoded) <= INLINE_BYTES else b"sha256:" + hashlib.sha256(encoded).digest()
+    return encoded if len(encoded) <= INLINE_BYTES else b"sha256:" + sha256(encoded).digest()
 
 
 def encode(value: object, depth: int = 0) -> bytes:
@@ -294,5 +294,5 @@ def code_fingerprint(function: types.FunctionType) -> bytes:
     """
     from darter.source import source_of
 
-    digest = hashlib.sha256(_text(source_of(function).digest_text)).digest()
+    digest = sha256(_text(source_of(function).digest_text)).digest()
     return join(b"code", (_text(function.__module__ or ""), _text(function.__qualname__), digest))

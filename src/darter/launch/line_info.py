@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import types
 
-from darter.frozen import replaced
 from darter.artifacts.artifact import Artifact
 from darter.backends.line_table import with_places
+from darter.frozen import replaced
 from darter.ir.carets import place_of
 
 

@@ -5,13 +5,13 @@ A kernel that a factory makes again finds its module again.  Content is the key,
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from darter.artifacts.artifact import Artifact
 from darter.artifacts.store import Build
 from darter.process_lock import ProcessLock
+from darter.sha256 import sha256
 
 Module = TypeVar("Module")
 
@@ -70,7 +70,7 @@ class Modules(Generic[Module]):
 
 def digest(artifact: Artifact) -> bytes:
     """Return the SHA-256 of everything that loading an artifact reads."""
-    found = hashlib.sha256(artifact.code)
+    found = sha256(artifact.code)
     for kernel in artifact.kernels:
         found.update(repr(kernel).encode())
     return found.digest()

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import darter
@@ -77,6 +78,7 @@ def test_every_folder_of_the_package_is_sorted_into_generating_or_not() -> None:
         "config.py",
         "kernel.py",
         "later.py",
+        "sha256.py",
         "pipeline.py",
         "process_lock.py",
         "__init__.py",
@@ -93,3 +95,61 @@ def test_the_compiler_is_known_by_version_and_content() -> None:
     identity = toolchain.compiler_identity()
     assert identity.startswith("llvmlite\0")
     assert "sha256=" in identity or "size " in identity
+
+
+REMEMBERED = """
+import sys
+from darter.artifacts import toolchain
+from darter.artifacts.settings import StoreSettings
+from darter.artifacts.store import Store
+reads = []
+read = toolchain._read
+toolchain._read = lambda package: reads.append(1) or read(package)
+digest = toolchain.toolchain_digest(Store(StoreSettings(sys.argv[1])))
+print(digest, len(reads), read(sys.argv[2]))
+"""
+
+
+def _remembered(folder: Path) -> tuple[str, int]:
+    """Return the digest that a new process finds for a copy, and how often it read the files; the digest is right."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{REMEMBERED}"]
+    arguments = [str(folder / "store"), str(folder / "darter")]
+    done = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=True)
+    digest, reads, expected = done.stdout.split()
+    assert digest == expected
+    return digest, int(reads)
+
+
+def _made_long_ago(folder: Path) -> None:
+    """Wait until the system's clock has left the times of the files behind."""
+    marks_ns = max(found.st_ctime_ns for path in folder.rglob("*") if (found := path.stat()))
+    time.sleep(max(0.0, (marks_ns + toolchain._SETTLED_NS - time.time_ns()) / 1e9 + 0.01))
+
+
+def test_files_that_nobody_touched_are_read_once(tmp_path: Path) -> None:
+    copy = _copy_of_package(tmp_path / "copy")
+    _made_long_ago(copy / "darter")
+    first, second = _remembered(copy), _remembered(copy)
+    assert (first[1], second[1]) == (1, 0)
+    assert first[0] == second[0] == toolchain.toolchain_digest()
+
+
+def test_a_changed_source_is_read_though_its_size_and_time_are_as_before(tmp_path: Path) -> None:
+    copy = _copy_of_package(tmp_path / "copy")
+    _made_long_ago(copy / "darter")
+    before, _ = _remembered(copy)
+    source = copy / "darter" / "ir" / "verify.py"
+    held, text = source.stat(), source.read_bytes()
+    source.write_bytes(text.replace(b"Raises", b"raises", 1))
+    os.utime(source, ns=(held.st_atime_ns, held.st_mtime_ns))
+    assert source.stat().st_size == held.st_size
+    after, reads = _remembered(copy)
+    assert reads == 1
+    assert after != before
+
+
+def test_a_source_that_was_touched_just_now_is_not_trusted(tmp_path: Path) -> None:
+    """Its next change may leave the same marks, since a file system's clock ticks in milliseconds."""
+    copy = _copy_of_package(tmp_path / "copy")
+    assert [_remembered(copy)[1] for _ in range(2)] == [1, 1]
