@@ -16,6 +16,7 @@ pytestmark = pytest.mark.usefixtures("fresh_store")
 
 class Color(enum.IntEnum):
     RED = 1
+    BLUE = 2
 
 
 @dt.kernel
@@ -206,3 +207,46 @@ def test_C01_C08_C10_what_makes_no_new_variant() -> None:
     for stream in (None, 0, 12345):
         function(o, 128, stream)
     assert (compiles(function), function.cache_info()["variants"]) == (1, 1)
+
+
+def test_B03_values_that_a_launcher_makes_for_one_launch_are_told_apart() -> None:
+    """Their addresses come back from one launch to the next, so no kernel may be found by them."""
+
+    @dt.kernel
+    def of_set(o: dt.Tensor, place: dt.Int32, SET: dt.Constexpr):
+        o[place] = dt.Float32(sum(SET))
+
+    @dt.kernel
+    def of_complex(o: dt.Tensor, place: dt.Int32, NUMBER: dt.Constexpr):
+        o[place] = dt.Float32(NUMBER.imag)
+
+    @dt.jit
+    def function(o: dt.Tensor):
+        for i in dt.static_range(16):
+            of_set(o, i, frozenset((i, 10 * i))).launch(grid=1, block=1)
+        for i in dt.static_range(16):
+            of_complex(o, 16 + i, complex(0, i)).launch(grid=1, block=1)
+
+    o = np.zeros(32, np.float32)
+    function(o)
+    assert o.tolist() == [11.0 * i for i in range(16)] + [1.0 * i for i in range(16)]
+
+
+@pytest.mark.parametrize("value", [2, np.int64(2), np.uint8(2), Color.BLUE], ids=repr)
+def test_B08_integers_of_every_kind_serve_where_integers_do(value: Any) -> None:
+    @dt.kernel
+    def kernel(o: dt.Tensor, C: dt.Constexpr):
+        held = dt.shared(dt.f32, C)
+        held[dt.thread_idx.x] = (3.0, 5.0, 7.0)[C]
+        for _ in range(C):
+            o[dt.thread_idx.x] = o[dt.thread_idx.x] + held[dt.thread_idx.x]
+        if dt.thread_idx.x == 0:
+            o[C] = 1.0 if isinstance(C, int) else -1.0
+
+    @dt.jit
+    def function(o: dt.Tensor, C: dt.Constexpr):
+        kernel(o, C).launch(grid=C, block=C)
+
+    o = np.zeros(4, np.float32)
+    function(o, value)
+    assert o.tolist() == [28.0, 28.0, 1.0 if isinstance(value, int) else -1.0, 0.0]

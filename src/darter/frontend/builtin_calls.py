@@ -15,6 +15,7 @@ from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.casts import convert
 from darter.frontend.intrinsics import absolute, extremum, print_values
 from darter.frontend.operators import binary, truth
+from darter.frontend.promotion import plain_integer
 from darter.frontend.static_operators import run_native, settled
 from darter.frontend.static_python import call_native, iterate, length
 from darter.frontend.tracer import Tracer
@@ -38,7 +39,8 @@ def range_call(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any
     """Return a Python range of static numbers, or a :class:`RuntimeRange`."""
     if keywords or not 1 <= len(arguments) <= 3:
         t.fail(KernelTypeError, "range takes one to three integers", found=f"{len(arguments)} arguments")
-    bounds = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    given = [plain_integer(argument) for argument in arguments]
+    bounds = (0, given[0], 1) if len(given) == 1 else (*given, 1)[:3]
     if any(isinstance(bound, DeviceValue) for bound in bounds):
         return RuntimeRange(bounds)
     for bound in bounds:

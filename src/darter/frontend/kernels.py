@@ -55,6 +55,8 @@ def built_kernel(
     built = t.session.kernel_keys.get(key)
     if built is None:
         built = t.session.kernel_keys[key] = _trace(t, call, plan, facts, block, options)
+        # The key has identities of values that the launcher may have made for this one launch.
+        t.session.captured[id(facts)] = facts
     result: BuiltKernel = built
     return result
 
@@ -79,6 +81,10 @@ def _tagged(value: Any) -> Any:
         return (type(value), struct.pack("<d", value))
     if isinstance(value, tuple):
         return (type(value), *map(_tagged, value))
+    if isinstance(value, complex):
+        return (type(value), struct.pack("<dd", value.real, value.imag))
+    if isinstance(value, frozenset):
+        return (type(value), frozenset(map(_tagged, value)))
     if value is None or isinstance(value, (bool, int, str, bytes, enum.Enum)):
         return (type(value), value)
     if isinstance(value, (type, ScalarType)):

@@ -14,7 +14,7 @@ from darter.frontend.describe import argument_facts, check_dims
 from darter.frontend.kernels import BuiltKernel, built_kernel
 from darter.frontend.operators import binary, compare
 from darter.frontend.overlap import check_overlap
-from darter.frontend.promotion import as_value, default_type, is_number, static_value, strong
+from darter.frontend.promotion import as_value, default_type, is_number, plain_integer, static_value, strong
 from darter.frontend.tensors import EXTENT, POINTER, SCALAR, pointer, raw_extent, raw_stride
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
@@ -30,7 +30,7 @@ from darter.frontend.values import (
 from darter.ir.nodes import Cast, Launch, LaunchOptions, Raise, Type, Value
 from darter.signature.binder import bind
 from darter.signature.descriptor import Descriptor
-from darter.signature.plan import ParamPlan, SignaturePlan
+from darter.signature.plan import ParamKind, ParamPlan, SignaturePlan
 from darter.signature.planner import plan_signature
 
 GRID_LIMITS = (2**31 - 1, 65535, 65535)
@@ -97,7 +97,7 @@ def kernel_plan(t: Tracer, call: KernelCall) -> SignaturePlan:
 
 
 def _triple(t: Tracer, value: Any, name: str) -> list[Any]:
-    parts = list(value) if isinstance(value, (tuple, list)) else [value]
+    parts = [plain_integer(part) for part in (value if isinstance(value, (tuple, list)) else [value])]
     if not 1 <= len(parts) <= 3:
         t.fail(KernelValueError, f"{name} has {len(parts)} parts", accepted="an integer, or a tuple of one to three")
     for part in parts:
@@ -142,6 +142,7 @@ def _grid(t: Tracer, value: Any) -> tuple[Value, Value, Value]:
 
 
 def _shared(t: Tracer, value: Any) -> Value:
+    value = plain_integer(value)
     if not (isinstance(value, DeviceValue) and value.dtype.is_integer) and type(value) is not int:
         t.fail(KernelTypeError, "shared takes a number of bytes", found=kind_of(value))
     if isinstance(value, int) and value < 0:
@@ -185,8 +186,9 @@ def bound_arguments(t: Tracer, plan: SignaturePlan, call: KernelCall) -> list[Ar
 
 def bound_argument(t: Tracer, parameter: ParamPlan, value: Any) -> Argument:
     """Return one argument as its parameter takes it."""
-    value = strong(t, value)
-    if parameter.dtype is not None and is_number(value) and parameter.kind.name == "SCALAR":
+    if parameter.kind is not ParamKind.CONSTEXPR:
+        value = strong(t, value)
+    if parameter.dtype is not None and is_number(value) and parameter.kind is ParamKind.SCALAR:
         value = _scalar(t, parameter, value)
     return Argument(argument_facts(t, parameter, value), value)
 

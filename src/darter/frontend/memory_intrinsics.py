@@ -10,6 +10,7 @@ from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.access import mark_written, stored_value, where_inside
 from darter.frontend.intrinsic_arguments import Handler, bound_names, kernel_only
+from darter.frontend.promotion import plain_integer
 from darter.frontend.tensors import address
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
@@ -43,6 +44,7 @@ def _scalar_type(t: Tracer, dtype: Any, name: str) -> ScalarType:
 
 
 def _static_count(t: Tracer, value: Any, name: str) -> int:
+    value = plain_integer(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         t.fail(
             KernelValueError, f"the size in dt.{name} is a positive number known at compile time", found=kind_of(value)

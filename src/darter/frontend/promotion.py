@@ -30,6 +30,14 @@ def numpy_scalar(value: Any) -> ScalarType | None:
     return next((scalar for scalar in ALL if scalar.numpy_name == dtype.name), None)
 
 
+def plain_integer(value: Any) -> Any:
+    """Return a static integer, an enum's or numpy's too, as a Python int; everything else as it is."""
+    if isinstance(value, (bool, DeviceValue)) or type(value) is int:
+        return value
+    dtype = numpy_scalar(value)
+    return int(value) if isinstance(value, int) or (dtype is not None and dtype.is_integer) else value
+
+
 def strong(t: Tracer, value: Any) -> Any:
     """Return a static numpy scalar as a constant of its type, everything else as it is."""
     dtype = None if isinstance(value, (DeviceValue, int, float)) else numpy_scalar(value)

@@ -11,7 +11,7 @@ from typing import Any
 
 from darter.dtypes import Bool, Int32, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.promotion import divisor_of, numpy_scalar
+from darter.frontend.promotion import divisor_of, plain_integer
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, SharedArray, TensorValue, kind_of
 from darter.ir.nodes import Binary, BinaryOp, Cast, PointerType, Space, Value
@@ -121,7 +121,7 @@ class Address:
 
 def address(t: Tracer, target: Any, index: Any) -> Address:
     """Return where ``target[index]`` stands; vectors run along the last axis."""
-    indices = tuple(map(_plain_integer, index if type(index) is tuple else (index,)))
+    indices = tuple(map(plain_integer, index if type(index) is tuple else (index,)))
     for part in indices:
         _check_index(t, target, part)
     if isinstance(target, TensorValue):
@@ -131,14 +131,6 @@ def address(t: Tracer, target: Any, index: Any) -> Address:
     if len(indices) != 1:
         t.fail(KernelTypeError, "a pointer takes one index", found=f"{len(indices)}")
     return _pointer_address(t, target, indices[0])
-
-
-def _plain_integer(index: Any) -> Any:
-    """Return a static integer, an enum's or numpy's too, as a Python int."""
-    if isinstance(index, (bool, DeviceValue)) or type(index) is int:
-        return index
-    dtype = numpy_scalar(index)
-    return int(index) if isinstance(index, int) or (dtype is not None and dtype.is_integer) else index
 
 
 def _check_index(t: Tracer, target: Any, index: Any) -> None:
