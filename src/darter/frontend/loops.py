@@ -7,73 +7,25 @@ The body is first traced under the assumption that numbers keep the type they en
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from darter.dtypes import Bool, Int64, ScalarType
-from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
+from darter.dtypes import Bool, ScalarType
+from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.branches import branch
+from darter.frontend.carried import Plan, Round, carried_by, end_leaves, end_values, entry_values, joined
 from darter.frontend.frame import RESULT, RETURNED, UNSET, LoopFlags, assigned_names, exits, mutated_names
 from darter.frontend.merging import Dead
 from darter.frontend.operators import negate, truth
-from darter.frontend.promotion import as_value, common_type, divisor_of
-from darter.frontend.structs import opened
-from darter.frontend.structure import (
-    LeafType,
-    Skeleton,
-    flatten,
-    join,
-    leaf_type,
-    leaf_value,
-    make_leaf,
-    rebuild,
-    with_site,
-)
-from darter.frontend.tracer import Side, Tracer, zero
-from darter.frontend.values import DeviceValue, RegisterArray, Unbound, kind_of
-from darter.ir.nodes import Binary, BinaryOp, Block, Compare, CompareOp, For, Node, Value, While
+from darter.frontend.promotion import as_value, divisor_of
+from darter.frontend.ranges import in_range, index_type
+from darter.frontend.structure import make_leaf, rebuild
+from darter.frontend.tracer import Tracer
+from darter.frontend.values import DeviceValue, RegisterArray, Unbound
+from darter.ir.nodes import Binary, BinaryOp, Block, For, Node, Value, While
 
 _MAX_ROUNDS = 12
-
-
-@dataclass(slots=True)
-class Carried:
-    """One name that a loop carries: its shape, the leaves that it enters with, and their types."""
-
-    name: str
-    skeleton: Skeleton
-    entry: list[Any]
-    types: list[LeafType]
-
-
-@dataclass(slots=True)
-class Plan:
-    """What one round of tracing assumes: carried names and arrays, and whether the loop can be left early."""
-
-    names: list[Carried]
-    arrays: list[RegisterArray]
-    early: bool
-
-    def types(self) -> list[LeafType]:
-        """Return the types of all carried values in order."""
-        types = [leaf for carried in self.names for leaf in carried.types]
-        for array in self.arrays:
-            types += [LeafType(array.dtype, False)] * len(array.items)
-        return types
-
-
-@dataclass(slots=True)
-class Round:
-    """What one round of tracing found at the end of the body."""
-
-    side: Side
-    arguments: tuple[Value, ...]
-    ends: list[list[Any]]
-    dead: Dead
-
-
-# -- run-time loops ---------------------------------------------------------------------------------------------------
 
 
 def range_loop(
@@ -81,7 +33,7 @@ def range_loop(
 ) -> None:
     """Trace ``for target in range(lower, upper, step)`` as a run-time loop."""
     lower, _, step = bounds
-    dtype = _index_type(t, bounds)
+    dtype = index_type(t, bounds)
     values = tuple(as_value(t, bound, dtype) for bound in bounds)
     target = node.target
     if not isinstance(target, ast.Name):
@@ -89,26 +41,8 @@ def range_loop(
             UnsupportedSyntaxError, "the target of a run-time loop is one name", advice="use dt.static_range to unroll"
         )
     loop = _Loop(t, node, run)
-    multiple = _gcd(divisor_of(lower), divisor_of(step))
+    multiple = math.gcd(divisor_of(lower), divisor_of(step))
     loop.trace_for(dtype, values, step, target.id, multiple)
-
-
-def _gcd(a: int, b: int) -> int:
-    while b:
-        a, b = b, a % b
-    return a
-
-
-def _index_type(t: Tracer, bounds: tuple[Any, Any, Any]) -> ScalarType:
-    dtype: ScalarType | None = None
-    for bound in bounds:
-        if isinstance(bound, DeviceValue):
-            if not bound.dtype.is_integer:
-                t.fail(KernelTypeError, "range takes integers", found=kind_of(bound))
-            dtype = bound.dtype if dtype is None else common_type(t, DeviceValue(Value(dtype)), bound, "range")
-        elif isinstance(bound, bool) or not isinstance(bound, int):
-            t.fail(KernelTypeError, "range takes integers", found=kind_of(bound))
-    return dtype or Int64
 
 
 def while_loop(
@@ -154,8 +88,8 @@ class _Loop:
         if not plan.early:
             results = tuple(Value(leaf.type) for leaf in plan.types())
             found.side.block.arguments = found.arguments
-            found.side.block.yields = tuple(self._end_values(plan, found))
-            self.t.emit(For(results, lower, upper, step_value, tuple(self._entry_values(plan)), found.side.block))
+            found.side.block.yields = tuple(end_values(self.t, plan, found))
+            self.t.emit(For(results, lower, upper, step_value, tuple(entry_values(self.t, plan)), found.side.block))
             self._after(plan, results, found)
             return
         # The index is carried first; the loop ends when it reaches the bound or an exit was taken.
@@ -163,12 +97,12 @@ class _Loop:
         following = Value(dtype, target)
         self._append(found.side.block, Binary(following, BinaryOp.ADD, index, step_value))
         found.side.block.arguments = found.arguments
-        found.side.block.yields = (following, *self._end_values(plan, found))
+        found.side.block.yields = (following, *end_values(self.t, plan, found))
         test = self._test(
-            plan, (Value(dtype, target),), lambda first: self._in_range(first[0], upper, step, step_value)
+            plan, (Value(dtype, target),), lambda first: in_range(self.t, first[0], upper, step, step_value)
         )
         results = tuple(Value(leaf.type) for leaf in plan.types())
-        initial = (lower, *self._entry_values(plan))
+        initial = (lower, *entry_values(self.t, plan))
         self.t.emit(While((Value(dtype, target), *results), initial, test, found.side.block))
         self._after(plan, results, found)
 
@@ -180,8 +114,8 @@ class _Loop:
         plan, found = self._fixed_point(one_round)
         results = tuple(Value(leaf.type) for leaf in plan.types())
         found.side.block.arguments = found.arguments
-        found.side.block.yields = tuple(self._end_values(plan, found))
-        self.t.emit(While(results, tuple(self._entry_values(plan)), self.tested, found.side.block))
+        found.side.block.yields = tuple(end_values(self.t, plan, found))
+        self.t.emit(While(results, tuple(entry_values(self.t, plan)), self.tested, found.side.block))
         self._after(plan, results, found)
 
     # -- rounds -------------------------------------------------------------------------------------------------------
@@ -220,17 +154,11 @@ class _Loop:
         for name in (*candidates, *flags):
             if name not in bound or isinstance(bound[name], Unbound):
                 continue
-            names.append(self._carried(name, bound[name]))
+            names.append(carried_by(self.t, self.node, name, bound[name]))
         arrays = [
             bound[name] for name in sorted(mutated_names(self.body)) if isinstance(bound.get(name), RegisterArray)
         ]
         return Plan(names, list(dict.fromkeys(arrays)), early)
-
-    def _carried(self, name: str, value: Any) -> Carried:
-        leaves: list[Any] = []
-        skeleton = flatten(value, leaves)
-        types = [with_site(self.t, leaf_type(leaf), self.node, (name, place)) for place, leaf in enumerate(leaves)]
-        return Carried(name, skeleton, leaves, types)
 
     def _round(self, plan: Plan, first: tuple[Value, ...], bind: Callable[[], dict[str, Any]]) -> Round:
         t, frame = self.t, self.t.frame
@@ -247,7 +175,7 @@ class _Loop:
             frame.loops.append(self.flags)
             dead = self.run(self.body)
             frame.loops.pop()
-            ends = [self._end_leaves(carried, frame.locals.get(carried.name, UNSET)) for carried in plan.names]
+            ends = [end_leaves(t, carried, frame.locals.get(carried.name, UNSET)) for carried in plan.names]
             self.end_locals = frame.locals
         finally:
             side = t.leave()
@@ -305,130 +233,30 @@ class _Loop:
             outcome, _ = branch(t, negate(t, exited), tested, lambda: (False, None))
         return outcome.value if isinstance(outcome, DeviceValue) else t.const(Bool, bool(outcome))
 
-    def _in_range(self, index: Value, upper: Value, step: Any, step_value: Value) -> Value:
-        t = self.t
-        if isinstance(step, int):
-            return self._compare(CompareOp.LT if step > 0 else CompareOp.GT, index, upper)
-        zero_value = zero(t, step_value.dtype)
-        up = self._both(self._compare(CompareOp.GT, step_value, zero_value), self._compare(CompareOp.LT, index, upper))
-        down = self._both(
-            self._compare(CompareOp.LT, step_value, zero_value), self._compare(CompareOp.GT, index, upper)
-        )
-        result = Value(Bool)
-        t.emit(Binary(result, BinaryOp.OR, up, down))
-        return result
-
-    def _compare(self, op: CompareOp, lhs: Value, rhs: Value) -> Value:
-        result = Value(Bool)
-        self.t.emit(Compare(result, op, lhs, rhs))
-        return result
-
-    def _both(self, lhs: Value, rhs: Value) -> Value:
-        result = Value(Bool)
-        self.t.emit(Binary(result, BinaryOp.AND, lhs, rhs))
-        return result
-
     # -- what leaves the body -----------------------------------------------------------------------------------------
-
-    def _end_leaves(self, carried: Carried, value: Any) -> list[Any]:
-        leaves: list[Any] = []
-        if isinstance(value, Unbound):
-            self.t.fail(
-                KernelNameError,
-                f"'{carried.name}' is carried by this loop, and at the end of its body it {value.reason}",
-                advice="assign it on every path, or before the loop with the type that it has in the loop",
-            )
-        skeleton = flatten(value, leaves)
-        if skeleton != carried.skeleton:
-            apart: list[Any] = []
-            if flatten(opened(self.t, value), apart) == carried.skeleton:
-                return [carried.skeleton, *apart]
-        return [skeleton, *leaves]
 
     def _next_plan(self, plan: Plan, found: Round) -> Plan | None:
         """Return what the next round must assume, or None if this round's assumptions held."""
         changed = False
         names = []
         for carried, (skeleton, *leaves) in zip(plan.names, found.ends, strict=True):
-            joined = self._joined(carried, skeleton, leaves)
-            changed |= joined is not carried
-            names.append(joined)
+            following = joined(self.t, self.node, carried, skeleton, leaves)
+            changed |= following is not carried
+            names.append(following)
         arrays = list(plan.arrays)
         for array in found.side.before:
             if array.serial < found.side.serial and array not in arrays:
                 arrays.append(array)
                 changed = True
         early = plan.early
-        if early and isinstance(self.node, ast.For) and self._never_left(plan, found):
+        if early and isinstance(self.node, ast.For) and self._never_left():
             early, changed = False, True
             names = [carried for carried in names if carried.name[0] != "%"]
         return Plan(names, arrays, early) if changed else None
 
-    def _never_left(self, plan: Plan, found: Round) -> bool:
+    def _never_left(self) -> bool:
         flags = [self.end_locals.get(name) for name in (self.flags.broken, RETURNED)]
         return all(flag is False for flag in flags)
-
-    def _joined(self, carried: Carried, skeleton: Skeleton, leaves: list[Any]) -> Carried:
-        if carried.name == RESULT and carried.skeleton != skeleton and carried.entry == []:
-            types = [
-                with_site(self.t, leaf_type(leaf), self.node, (RESULT, place)) for place, leaf in enumerate(leaves)
-            ]
-            for leaf in types:
-                leaf.weak = False
-            entry = [DeviceValue(zero(self.t, leaf.type)) for leaf in types]  # type: ignore[arg-type]
-            return Carried(RESULT, skeleton, entry, types)
-        if skeleton != carried.skeleton:
-            whole = rebuild(carried.skeleton, list(carried.entry))
-            apart = self._carried(carried.name, opened(self.t, whole))
-            if apart.skeleton != carried.skeleton:
-                return apart
-            self._refuse(carried, whole, rebuild(skeleton, list(leaves)))
-        types = []
-        for entry, old, leaf in zip(carried.entry, carried.types, leaves, strict=True):
-            new = join(old, leaf_type(leaf))
-            if new is None:
-                self._refuse(carried, entry, leaf)
-            else:
-                types.append(new)
-        if all(new.type == old.type and new.weak == old.weak for new, old in zip(types, carried.types, strict=True)):
-            return carried
-        return Carried(carried.name, carried.skeleton, carried.entry, types)
-
-    def _refuse(self, carried: Carried, entry: Any, end: Any) -> None:
-        self.t.at = self.node
-        last = _last_assignment(self.body, carried.name)
-        raise self.t.error(
-            KernelTypeError,
-            f"'{carried.name}' is carried by this loop and does not keep its type",
-            found=f"{kind_of(entry)} before the loop, {kind_of(end)} at the end of its body"
-            + (f" (assigned at line {last})" if last else ""),
-            accepted="one type, or a Python number before the loop",
-            advice="cast it before the loop, or cast what the body assigns",
-            node=self.node,
-        )
-
-    def _entry_values(self, plan: Plan) -> list[Value]:
-        values = []
-        for carried in plan.names:
-            for leaf, type in zip(carried.entry, carried.types, strict=True):
-                values.append(leaf_value(self.t, leaf, type.type))
-        for array in plan.arrays:
-            values += [item.value for item in array.items]
-        return values
-
-    def _end_values(self, plan: Plan, found: Round) -> list[Value]:
-        t = self.t
-        nodes, t.nodes = t.nodes, found.side.block.nodes
-        try:
-            values = []
-            for carried, (_, *leaves) in zip(plan.names, found.ends, strict=True):
-                for leaf, type in zip(leaves, carried.types, strict=True):
-                    values.append(leaf_value(t, leaf, type.type))
-            for array in plan.arrays:
-                values += [item.value for item in found.side.after.get(array, array.items)]
-            return values
-        finally:
-            t.nodes = nodes
 
     def _append(self, block: Block, node: Node) -> None:
         node.loc = self.t.frame.loc(self.node)
@@ -451,13 +279,3 @@ class _Loop:
         frame.locals = locals_
         for array in plan.arrays:
             t.write_array(array, [DeviceValue(remaining.pop(0)) for _ in array.items])
-
-
-def _last_assignment(body: tuple[ast.stmt, ...], name: str) -> int:
-    lines = [
-        node.lineno
-        for statement in body
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-    ]
-    return max(lines, default=0)
