@@ -6,10 +6,10 @@ import gc
 import json
 import os
 import sys
-import timeit
 
 from benchmarks.instructions.callgrind import start
 from darter.cli.bench.launch_cases import launch_cases
+from darter.cli.bench.timing import timer_of
 
 WARMUP = 50
 
@@ -21,7 +21,7 @@ def main(framework: str, calls: int) -> None:
     candidates = [
         candidate for case in launch_cases(framework, with_numba=False) for candidate in (case.darter, case.python)
     ]
-    timers = [timeit.Timer(candidate.statement, globals=dict(candidate.names)) for candidate in candidates]
+    timers = [timer_of(candidate) for candidate in candidates]
     for timer in timers:
         timer.timeit(WARMUP)
     start()

@@ -53,6 +53,12 @@ template <int Rank>
 }
 
 template <int Rank>
+[[gnu::noinline]] uint64_t plain_strided(uint64_t address, const int64_t* shape, const int64_t* strides, int shift,
+                                         uint64_t* slots) {
+  return plain_layout<Rank, false>(address, shape, strides, shift, slots);
+}
+
+template <int Rank>
 [[gnu::noinline]] uint64_t plain_view(const TensorView& view, uint64_t* slots) {
   const int shift = size_shift(view.dtype);
   return view.byte_strides ? plain_layout<Rank, true>(view.address, view.shape, view.strides, shift, slots)
@@ -64,6 +70,15 @@ DARTER_INLINE uint64_t plain_numpy(const NumpyArray* array, int shift, uint64_t*
   if (array->nd == 1) return plain_numpy<1>(array, shift, slots);
   if (array->nd == 3) return plain_numpy<3>(array, shift, slots);
   return array->nd == 4 ? plain_numpy<4>(array, shift, slots) : kIrregular;
+}
+
+// Strides in elements.
+DARTER_INLINE uint64_t plain_strided(uint64_t address, int64_t rank, const int64_t* shape, const int64_t* strides,
+                                     int shift, uint64_t* slots) {
+  if (DARTER_LIKELY(rank == 2)) return plain_strided<2>(address, shape, strides, shift, slots);
+  if (rank == 1) return plain_strided<1>(address, shape, strides, shift, slots);
+  if (rank == 3) return plain_strided<3>(address, shape, strides, shift, slots);
+  return rank == 4 ? plain_strided<4>(address, shape, strides, shift, slots) : kIrregular;
 }
 
 DARTER_INLINE uint64_t plain_view(const TensorView& view, uint64_t* slots) {

@@ -4,6 +4,7 @@
 #include "arguments/plain_tensor.hpp"
 #include "arguments/scalar.hpp"
 #include "launcher/launcher.hpp"
+#include "readers/torch_layout.hpp"
 
 namespace darter {
 
@@ -29,13 +30,14 @@ struct QuickReader {
   }
 
   // False with nothing changed where the argument has to be read the general way.
-  DARTER_INLINE bool read(const Param* param, PyObject* value, int index) {
+  DARTER_INLINE bool read(Param* param, QuickKind kind, PyObject* value, int index) {
     int64_t number = 0;
-    switch (param->quick) {
+    switch (kind) {
       case QuickKind::Tensor:
-        if (Py_TYPE(value) == param->cache.numpy_type) return numpy(param, value, index);
+      case QuickKind::Contract:
+        if (Py_TYPE(value) == param->cache.numpy_type) return numpy(param, kind, value, index);
         return param->cache.reader == ReaderKind::Torch && Py_TYPE(value) == param->cache.type &&
-               torch(param, value, index);
+               torch(param, kind, value, index);
       case QuickKind::Int:
         if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
         *slots++ = static_cast<uint64_t>(number);
@@ -56,13 +58,13 @@ struct QuickReader {
   }
 
   // An array of the dtype seen last, of ordinary layout, on the device of the others.
-  DARTER_INLINE bool numpy(const Param* param, PyObject* value, int index) {
+  DARTER_INLINE bool numpy(const Param* param, QuickKind kind, PyObject* value, int index) {
     const auto* array = reinterpret_cast<const NumpyArray*>(value);
     const TypeCache& cache = param->cache;
     if (DARTER_UNLIKELY(reinterpret_cast<PyObject*>(array->descr) != cache.dtype_object)) return false;
     const uint64_t layout = plain_numpy(array, cache.item_shift, slots);
     if (DARTER_UNLIKELY(layout == kIrregular)) return false;
-    if (param->has_contract) {
+    if (kind == QuickKind::Contract) {
       call->param = index;
       if (!contract_fits(param, cache.dtype, array->nd, array->dimensions, call)) return false;
     }
@@ -81,25 +83,37 @@ struct QuickReader {
   }
 
   // A dense tensor of ordinary layout, on the device and of the framework of the others.
-  DARTER_INLINE bool torch(const Param* param, PyObject* value, int index) {
-    TensorView view;
-    if (DARTER_UNLIKELY(!quick_torch(value, &view))) return false;
-    const uint64_t layout = plain_view(view, slots);
-    if (DARTER_UNLIKELY(layout == kIrregular)) return false;
-    if (param->has_contract) {
+  DARTER_INLINE bool torch(Param* param, QuickKind kind, PyObject* value, int index) {
+    const TorchLayout& at = torch_layout;
+    TypeCache& cache = param->cache;
+    if (DARTER_UNLIKELY(!at.direct)) return false;
+    const char* impl = torch_impl(at, value);
+    if (DARTER_UNLIKELY(torch_field<uint64_t>(impl, at.keys) != cache.torch_keys ||
+                        torch_field<uint32_t>(impl, at.dtype) != cache.torch_meta) &&
+        !learn_torch(value, &cache)) {
+      return false;
+    }
+    const char* storage = torch_field<const char*>(impl, at.storage);
+    if (DARTER_UNLIKELY(storage == nullptr || torch_field<uint8_t>(storage, at.guarded) != 0)) return false;
+    const auto data = torch_field<uint64_t>(storage, at.data);
+    const uint64_t address = data + (torch_field<uint64_t>(impl, at.offset) << cache.item_shift);
+    const auto* shape = reinterpret_cast<const int64_t*>(impl + at.sizes);
+    const int64_t rank = *shape++;
+    const uint64_t layout = plain_strided(address, rank, shape, shape + kTorchInlineRank, cache.item_shift, slots);
+    if (DARTER_UNLIKELY(layout == kIrregular || data == 0)) return false;
+    if (kind == QuickKind::Contract) {
       call->param = index;
-      if (!contract_fits(param, view.dtype, view.rank, view.shape, call)) return false;
+      if (!contract_fits(param, cache.dtype, static_cast<int>(rank), shape, call)) return false;
     }
-    if (DARTER_UNLIKELY(device_number(view) != call->device)) {
+    if (DARTER_UNLIKELY(cache.device != call->device)) {
       if (call->device != Call::kNoDevice) return false;
-      call->device = device_number(view);
+      call->device = cache.device;
       call->device_param = index;
-      call->framework = view.framework;
+      call->framework = static_cast<const DLPackExchangeAPI*>(cache.framework);
     }
-    if (DARTER_UNLIKELY(view.framework != call->framework)) return false;
-    slots += 1 + 2 * view.rank;
-    *words++ =
-        kTagTensor | static_cast<uint64_t>(view.dtype) << 8 | layout | static_cast<uint64_t>(view.device_type) << 40;
+    if (DARTER_UNLIKELY(cache.framework != call->framework)) return false;
+    slots += 1 + 2 * rank;
+    *words++ = cache.word | layout;
     return true;
   }
 };

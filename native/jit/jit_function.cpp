@@ -327,12 +327,19 @@ PyObject* set_acceleration(PyObject* /*module*/, PyObject* enabled) {
   const int truth = PyObject_IsTrue(enabled);
   if (truth < 0) return nullptr;
   set_torch_acceleration(truth == 1);
-  return PyBool_FromLong(torch_acceleration_active());
+  Py_RETURN_NONE;
+}
+
+PyObject* get_torch_reading(PyObject* /*module*/, PyObject* /*unused*/) {
+  const char* reading = torch_reading();
+  return reading != nullptr ? PyUnicode_FromString(reading) : Py_NewRef(Py_None);
 }
 
 PyMethodDef functions[] = {
     {"set_torch_acceleration", set_acceleration, METH_O,
-     "Turn the accelerated torch reader on or off; return whether it is in use."},
+     "Turn the accelerated ways of reading torch tensors off, or on where they verified."},
+    {"torch_reading", get_torch_reading, METH_NOARGS,
+     "Return how torch tensors are read: 'direct', 'shim', 'exchange' or 'dlpack'; None before the first one."},
     {nullptr, nullptr, 0, nullptr},
 };
 

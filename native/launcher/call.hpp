@@ -84,10 +84,8 @@ struct Call {
 };
 
 // What device_number says of host memory.
-constexpr int64_t kHostDevice = static_cast<int64_t>(kDLCPU) << 32;
+constexpr int64_t kHostDevice = device_number(kDLCPU, 0);
 
-inline int64_t device_number(const TensorView& view) {
-  return static_cast<int64_t>(view.device_type) << 32 | static_cast<uint32_t>(view.device_id);
-}
+inline int64_t device_number(const TensorView& view) { return device_number(view.device_type, view.device_id); }
 
 }  // namespace darter

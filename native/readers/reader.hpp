@@ -28,6 +28,11 @@ struct TensorView {
   int64_t storage[2 * kMaxRank];
 };
 
+// Device type, as DLPack counts, and ordinal in one number.
+constexpr int64_t device_number(int32_t type, int32_t ordinal) {
+  return static_cast<int64_t>(type) << 32 | static_cast<uint32_t>(ordinal);
+}
+
 // Where an argument stands in the call, for messages: the parameter, and the way into nested arguments.
 struct ArgumentPath {
   const ArgumentPath* outer;
@@ -52,8 +57,9 @@ DARTER_COLD bool choose_reader(const Place& place, PyObject* object, TypeCache* 
 
 // One per kind of array. False with an exception set.
 bool read_torch(const Place& place, PyObject* object, TensorView* view);
-// torch tensors as nearly all are; false, with no exception, for all others, which read_torch reads or refuses.
-bool quick_torch(PyObject* object, TensorView* view);
+// Notes in the cache what plain tensors with this one's dispatch keys, dtype and device have in common; false for
+// tensors that read_torch must see. Only where torch_layout.direct.
+bool learn_torch(PyObject* object, TypeCache* cache);
 bool read_exchange(const Place& place, PyObject* object, const DLPackExchangeAPI* api, TensorView* view);
 bool read_dlpack(const Place& place, PyObject* object, TensorView* view);
 bool read_array_interface(const Place& place, PyObject* object, bool cuda, TensorView* view);
@@ -78,8 +84,9 @@ const DLPackExchangeAPI* legacy_streams();
 // The exchange table of a type, or NULL without an exception.
 const DLPackExchangeAPI* exchange_api_of(PyTypeObject* type);
 
-// Switches torch's accelerated reader off (tests compare both ways of reading) or on again where it verifies.
+// Switches torch's shim and direct reading off (tests compare the ways of reading) or on again where they verified.
 void set_torch_acceleration(bool enabled);
-bool torch_acceleration_active();
+// How torch tensors are read: "direct", "shim", "exchange" or "dlpack"; NULL before the first one.
+const char* torch_reading();
 
 }  // namespace darter

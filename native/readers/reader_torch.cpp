@@ -1,9 +1,9 @@
 // torch tensors. Three ways, chosen once, when the first tensor arrives:
 //
 // 1. torch's stable C shim (aoti_torch_get_*), found by dlsym. It wants an at::Tensor*: its place in the Python object,
-//    and the places of the dispatch key set, extents, strides and dtype in the TensorImpl are found by matching words
-//    of probe tensors against what Python and the shim say; they are read directly then. Unless every probe agrees,
-//    this way is not used. About 10 ns a tensor.
+//    and that of the dispatch key set, are found on probe tensors (torch_layout.hpp); without them this way is not
+//    used. Where all that a launch reads is found there too, the warm call reads it directly (quick_arguments.hpp) and
+//    comes here with what is unusual. About 5 ns a tensor directly, 15 by the shim.
 // 2. the DLPack C exchange API (torch 2.10 and later). About 70 ns, and a Python call for the dispatch keys.
 // 3. __dlpack__.
 //
@@ -12,9 +12,10 @@
 #include <dlfcn.h>
 
 #include "readers/reader.hpp"
+#include "readers/torch_layout.hpp"
 #include "readers/torch_obstacles.hpp"
-#include "readers/torch_shim.hpp"
 #include "scalars/scalar_types.hpp"
+#include "signature/key_tags.hpp"
 
 namespace darter {
 namespace {
@@ -26,10 +27,10 @@ struct StreamWords {
 };
 using CurrentStream = StreamWords (*)(int8_t device);
 
-// Words of a TensorImpl that are searched; torch 2.13's has 176 bytes, earlier ones have more.
-constexpr int kImplWords = 22;
-constexpr int kInlineRank = 5;    // up to which a TensorImpl holds extents and strides itself
-constexpr int kObjectWords = 16;  // words of a tensor's Python object that are searched for the handle
+// Searches for the layout; a mode that changes what torch makes is active during the first ones, perhaps.
+constexpr int kMostSearches = 8;
+// Linux maps nothing below (vm.mmap_min_addr).
+constexpr uint64_t kLowestAddress = 65536;
 
 struct Torch {
   PyTypeObject* tensor = nullptr;  // owned, for ever, like everything here
@@ -41,12 +42,8 @@ struct Torch {
   uint64_t dense_key = 0;
   uint64_t cpu_backend = 0;
   int32_t cuda_device_type = kDLCUDA;  // kDLROCM where torch is built for HIP
-  bool verified = false;               // way 1 agreed with every probe
-  bool accelerated = false;            // way 1 is in use
-  int handle_word = 0;
-  int keys_word = 0;
-  int sizes_word = 0;  // of the TensorImpl: the rank, then five extents and five strides; 0 where it is not known
-  int dtype_half = 0;  // of the TensorImpl, in 16-bit units: the c10::ScalarType; the device is in the next one
+  TorchLayout layout;                  // as found; `torch_layout` is what is in use of it
+  int searches = 0;
   CurrentStream current_stream = nullptr;
   TorchShim shim = {};
   Dtype dtypes[kDTypeNumbers] = {};  // c10::ScalarType -> code
@@ -107,152 +104,24 @@ void find_current_stream() {
   torch.current_stream = reinterpret_cast<CurrentStream>(dlsym(library, "_ZN3c104cuda20getCurrentCUDAStreamEa"));
 }
 
-TorchHandle handle_of(PyObject* object) { return reinterpret_cast<uint64_t*>(object) + torch.handle_word; }
+// The dispatch key set of a tensor that the shim can be asked about.
 uint64_t keys_of(PyObject* object) {
-  const uint64_t impl = reinterpret_cast<uint64_t*>(object)[torch.handle_word];
-  return reinterpret_cast<const uint64_t*>(impl)[torch.keys_word];
+  return torch_field<uint64_t>(torch_impl(torch_layout, object), torch_layout.keys);
+}
+bool keys_are_plain(uint64_t keys) { return (keys & ~torch.plain_keys) == 0 && (keys & torch.dense_key) != 0; }
+
+// A storage that was resized to nothing leaves its views where they were: at NULL and their offset.
+bool storage_is_gone(PyObject* object) {
+  if (!torch_layout.direct) return false;
+  const char* storage = torch_field<const char*>(torch_impl(torch_layout, object), torch_layout.storage);
+  return storage == nullptr || torch_field<uint64_t>(storage, torch_layout.data) == 0;
 }
 
-// The one word at which every probe's memory holds what Python says; -1 when there is none or more than one.
-int matching_word(uint64_t candidates) {
-  return candidates != 0 && (candidates & (candidates - 1)) == 0 ? __builtin_ctzll(candidates) : -1;
-}
-
-bool locate(PyObject* probes) {
-  uint64_t handle_candidates = ~uint64_t{0};
-  uint64_t keys_candidates = ~uint64_t{0};
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(probes); ++i) {
-    PyObject* probe = PyTuple_GET_ITEM(probes, i);
-    Ref cdata(PyObject_GetAttrString(probe, "_cdata"));
-    if (!cdata) return false;
-    const uint64_t impl = PyLong_AsUnsignedLongLong(cdata.get());
-    uint64_t keys = 0;
-    if (PyErr_Occurred() != nullptr || !raw_keys(probe, &keys)) return false;
-    const auto words = static_cast<int>(Py_TYPE(probe)->tp_basicsize / static_cast<Py_ssize_t>(sizeof(uint64_t)));
-    uint64_t handle_bits = 0;
-    for (int word = 2; word < words && word < kObjectWords; ++word) {
-      if (reinterpret_cast<uint64_t*>(probe)[word] == impl) handle_bits |= uint64_t{1} << word;
-    }
-    uint64_t keys_bits = 0;
-    for (int word = 1; word < kImplWords; ++word) {
-      if (reinterpret_cast<const uint64_t*>(impl)[word] == keys) keys_bits |= uint64_t{1} << word;
-    }
-    handle_candidates &= handle_bits;
-    keys_candidates &= keys_bits;
-  }
-  torch.handle_word = matching_word(handle_candidates);
-  torch.keys_word = matching_word(keys_candidates);
-  return torch.handle_word > 0 && torch.keys_word > 0;
-}
-
-bool equal_items(PyObject* probe, const char* method, const int64_t* values, int64_t count) {
-  Ref items(PyObject_CallMethod(probe, method, nullptr));
-  Ref tuple(items ? PySequence_Tuple(items.get()) : nullptr);
-  if (!tuple || PyTuple_GET_SIZE(tuple.get()) != count) return false;
-  for (int64_t i = 0; i < count; ++i) {
-    if (PyLong_AsLongLong(PyTuple_GET_ITEM(tuple.get(), i)) != values[i]) return false;
-  }
-  return true;
-}
-
-// Reads a probe through the shim and compares with what its methods say.
-bool probe_agrees(PyObject* probe, Dtype dtype) {
-  TorchHandle handle = handle_of(probe);
-  void* data = nullptr;
-  int64_t* sizes = nullptr;
-  int64_t* strides = nullptr;
-  int64_t rank = 0;
-  int32_t number = -1;
-  int32_t device = -1;
-  Ref address(PyObject_CallMethod(probe, "data_ptr", nullptr));
-  if (!address) return false;
-  if (torch.shim.get_data_ptr(handle, &data) != 0 || torch.shim.get_sizes(handle, &sizes) != 0 ||
-      torch.shim.get_strides(handle, &strides) != 0 || torch.shim.get_dim(handle, &rank) != 0 ||
-      torch.shim.get_dtype(handle, &number) != 0 || torch.shim.get_device_type(handle, &device) != 0) {
-    return false;
-  }
-  return PyLong_AsUnsignedLongLong(address.get()) == reinterpret_cast<uint64_t>(data) && device == 0 && number >= 0 &&
-         number < kDTypeNumbers && torch.dtypes[number] == dtype && equal_items(probe, "size", sizes, rank) &&
-         equal_items(probe, "stride", strides, rank);
-}
-
-const uint64_t* impl_of(PyObject* object) {
-  return reinterpret_cast<const uint64_t*>(reinterpret_cast<const uint64_t*>(object)[torch.handle_word]);
-}
-const uint16_t* halves_of(const uint64_t* impl) { return reinterpret_cast<const uint16_t*>(impl); }
-
-// Whether rank, extents and strides stand at a word of the TensorImpl, as the shim tells them.
-bool sizes_are_at(const uint64_t* impl, int word, TorchHandle handle) {
-  int64_t* sizes = nullptr;
-  int64_t* strides = nullptr;
-  int64_t rank = 0;
-  if (torch.shim.get_sizes(handle, &sizes) != 0 || torch.shim.get_strides(handle, &strides) != 0 ||
-      torch.shim.get_dim(handle, &rank) != 0 || impl[word] != static_cast<uint64_t>(rank)) {
-    return false;
-  }
-  const auto* inline_sizes = reinterpret_cast<const int64_t*>(impl + word + 1);
-  // The very places, and not only equal values: what else is equal cannot be meant.
-  return sizes == inline_sizes && strides == inline_sizes + kInlineRank;
-}
-
-// Finds where a TensorImpl holds what is read directly; leaves sizes_word 0 where not all probes agree on one place.
-void locate_fields(PyObject* probes) {
-  int sizes_word = 0;
-  uint64_t dtype_candidates[2] = {~uint64_t{0}, ~uint64_t{0}};
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(probes); ++i) {
-    PyObject* probe = PyTuple_GET_ITEM(probes, i);
-    const uint64_t* impl = impl_of(probe);
-    int found = 0;
-    for (int word = 1; word + 2 * kInlineRank < kImplWords; ++word) {
-      if (sizes_are_at(impl, word, handle_of(probe))) found = word;
-    }
-    int32_t number = -1;
-    if (found == 0 || (i > 0 && found != sizes_word) || torch.shim.get_dtype(handle_of(probe), &number) != 0) return;
-    sizes_word = found;
-    uint64_t bits[2] = {};
-    for (int half = 4; half + 1 < 4 * kImplWords; ++half) {
-      // Behind the dtype: the device (type 0, index -1 of the CPU).
-      if (halves_of(impl)[half] == number && halves_of(impl)[half + 1] == 0xff00)
-        bits[half / 64] |= uint64_t{1} << half % 64;
-    }
-    for (int part = 0; part < 2; ++part) dtype_candidates[part] &= bits[part];
-  }
-  const int low = matching_word(dtype_candidates[0]);
-  const int high = matching_word(dtype_candidates[1]);
-  const bool one_low = low >= 0 && dtype_candidates[1] == 0;
-  const bool one_high = high >= 0 && dtype_candidates[0] == 0;
-  if (!one_low && !one_high) return;
-  torch.dtype_half = one_low ? low : 64 + high;
-  torch.sizes_word = sizes_word;
-}
-
-bool verify_acceleration(PyObject* module) {
-  if (!load_torch_shim(&torch.shim, torch.dtypes)) return false;
-  Ref f32(PyObject_GetAttrString(module, "float32"));
-  Ref i16(f32 ? PyObject_GetAttrString(module, "int16") : nullptr);
-  Ref complex64(i16 ? PyObject_GetAttrString(module, "complex64") : nullptr);
-  Ref parameter_class(complex64 ? get_path(module, {"nn", "Parameter"}) : nullptr);
-  if (!parameter_class) return false;
-  auto make = [module](PyObject* dtype, const char* shape, int a, int b) {
-    Ref keywords(Py_BuildValue("{s:O}", "dtype", dtype));
-    Ref arguments(Py_BuildValue(shape, a, b));
-    Ref function(PyObject_GetAttrString(module, "empty"));
-    return Ref(keywords && arguments && function ? PyObject_Call(function.get(), arguments.get(), keywords.get())
-                                                 : nullptr);
-  };
-  Ref plain(make(f32.get(), "((ii))", 3, 5));
-  Ref transposed(plain ? PyObject_CallMethod(plain.get(), "t", nullptr) : nullptr);
-  Ref shorts(transposed ? make(i16.get(), "((ii))", 7, 2) : Ref());
-  Ref parameter(shorts ? PyObject_CallOneArg(parameter_class.get(), plain.get()) : nullptr);
-  Ref complex(parameter ? make(complex64.get(), "((ii))", 2, 2) : Ref());
-  Ref conjugate(complex ? PyObject_CallMethod(complex.get(), "conj", nullptr) : nullptr);
-  Ref probes(conjugate ? PyTuple_Pack(5, plain.get(), transposed.get(), shorts.get(), parameter.get(), conjugate.get())
-                       : nullptr);
-  const bool agree = probes && locate(probes.get()) && probe_agrees(plain.get(), Dtype::kF32) &&
-                     probe_agrees(transposed.get(), Dtype::kF32) && probe_agrees(shorts.get(), Dtype::kI16) &&
-                     probe_agrees(parameter.get(), Dtype::kF32);
-  if (agree) locate_fields(probes.get());
-  return agree;
+DARTER_COLD void search_layout() {
+  if (torch.layout.shim || torch.searches == kMostSearches) return;
+  ++torch.searches;
+  if (find_torch_layout(torch.shim, torch.dtypes, &torch.layout)) torch.searches = kMostSearches;
+  torch_layout = torch.layout;
 }
 
 DARTER_COLD bool load_torch(PyObject* module) {
@@ -278,10 +147,8 @@ DARTER_COLD bool load_torch(PyObject* module) {
   PyErr_Clear();
   auto* tensor_type = reinterpret_cast<PyTypeObject*>(tensor.get());
   torch.exchange = exchange_api_of(tensor_type);
-  torch.verified = verify_acceleration(module);
+  if (!load_torch_shim(&torch.shim, torch.dtypes)) torch.searches = kMostSearches;
   find_current_stream();
-  PyErr_Clear();
-  torch.accelerated = torch.verified;
   torch.parameter = reinterpret_cast<PyTypeObject*>(parameter.release());
   torch.tensor = reinterpret_cast<PyTypeObject*>(tensor.release());
   return true;
@@ -317,7 +184,7 @@ DARTER_COLD bool refuse_dtype(const Place& place, PyObject* object) {
 DARTER_COLD bool read_slowly(const Place& place, PyObject* object, TensorView* view) {
   uint64_t keys = 0;
   if (!raw_keys(object, &keys)) return refuse_type(place, "its dispatch keys could not be read");
-  if ((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0) return read_unusual(place, object, view);
+  if (!keys_are_plain(keys)) return read_unusual(place, object, view);
   if (method_is_true(object, "is_complex")) return refuse_dtype(place, object);
   if (torch.exchange != nullptr) {
     if (!read_exchange(place, object, torch.exchange, view)) return false;
@@ -326,6 +193,7 @@ DARTER_COLD bool read_slowly(const Place& place, PyObject* object, TensorView* v
     if (!detached || !read_dlpack(place, detached.get(), view)) return false;
     if (view->device_type != kDLCPU) view->framework = torch_streams();
   }
+  if (view->address < kLowestAddress) view->address = 0;  // a view of a storage that was resized to nothing
   return true;
 }
 
@@ -348,6 +216,7 @@ int classify_torch(const Place& place, PyObject* object, TypeCache* cache) {
     }
   }
   if (type == torch.tensor || type == torch.parameter) {
+    search_layout();
     cache->reader = ReaderKind::Torch;
     return 1;
   }
@@ -359,44 +228,32 @@ int classify_torch(const Place& place, PyObject* object, TypeCache* cache) {
   return -1;
 }
 
-bool quick_torch(PyObject* object, TensorView* view) {
-  if (DARTER_UNLIKELY(torch.sizes_word == 0 || !torch.accelerated)) return false;
+bool learn_torch(PyObject* object, TypeCache* cache) {
+  const char* impl = torch_impl(torch_layout, object);
   const uint64_t keys = keys_of(object);
-  if (DARTER_UNLIKELY((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0)) return false;
-  const uint64_t* impl = impl_of(object);
-  const uint64_t rank = impl[torch.sizes_word];
-  const uint32_t number = halves_of(impl)[torch.dtype_half];
-  const uint32_t device = halves_of(impl)[torch.dtype_half + 1];
-  void* data = nullptr;
-  if (DARTER_UNLIKELY(rank > kInlineRank || number >= kDTypeNumbers)) return false;
-  view->dtype = torch.dtypes[number];
-  if (DARTER_UNLIKELY(view->dtype == kNoDtype || torch.shim.get_data_ptr(handle_of(object), &data) != 0)) return false;
-  view->address = reinterpret_cast<uint64_t>(data);
-  view->shape = reinterpret_cast<const int64_t*>(impl + torch.sizes_word + 1);
-  view->strides = view->shape + kInlineRank;
-  view->rank = static_cast<int32_t>(rank);
-  view->byte_strides = false;
-  view->readonly = false;
-  if (DARTER_UNLIKELY((keys & torch.cpu_backend) != 0)) {
-    view->device_type = kDLCPU;
-    view->device_id = 0;
-    view->framework = nullptr;
-    return true;
-  }
-  // Type CUDA (1), and an index.
-  if (DARTER_UNLIKELY((device & 0xff) != kDLCUDA - 1 || device >> 8 >= 0x80)) return false;
-  view->device_id = static_cast<int32_t>(device >> 8);
-  view->device_type = torch.cuda_device_type;
-  view->framework = &kFastStreams;
+  const auto meta = torch_field<uint32_t>(impl, torch_layout.dtype);
+  const uint32_t number = meta & 0xffff;
+  const uint32_t device_type = meta >> 16 & 0xff;
+  const uint32_t device_index = meta >> 24;
+  if (!keys_are_plain(keys) || number >= kDTypeNumbers || torch.dtypes[number] == kNoDtype) return false;
+  const bool on_cpu = (keys & torch.cpu_backend) != 0;
+  if (!on_cpu && (device_type != kDLCUDA - 1 || device_index >= 0x80)) return false;
+  const int32_t type = on_cpu ? static_cast<int32_t>(kDLCPU) : torch.cuda_device_type;
+  cache->dtype = torch.dtypes[number];
+  cache->item_shift = static_cast<uint8_t>(size_shift(cache->dtype));
+  cache->word = kTagTensor | static_cast<uint64_t>(cache->dtype) << 8 | static_cast<uint64_t>(type) << 40;
+  cache->device = device_number(type, on_cpu ? 0 : static_cast<int32_t>(device_index));
+  cache->framework = on_cpu ? nullptr : &kFastStreams;
+  cache->torch_keys = keys;
+  cache->torch_meta = meta;
   return true;
 }
 
 bool read_torch(const Place& place, PyObject* object, TensorView* view) {
-  if (DARTER_LIKELY(quick_torch(object, view))) return true;
-  if (!torch.accelerated) return read_slowly(place, object, view);
+  if (!torch_layout.shim) return read_slowly(place, object, view);
   const uint64_t keys = keys_of(object);
-  if ((keys & ~torch.plain_keys) != 0 || (keys & torch.dense_key) == 0) return read_unusual(place, object, view);
-  TorchHandle handle = handle_of(object);
+  if (!keys_are_plain(keys)) return read_unusual(place, object, view);
+  TorchHandle handle = torch_handle(torch_layout, object);
   void* data = nullptr;
   int64_t rank = 0;
   int32_t number = 0;
@@ -407,6 +264,7 @@ bool read_torch(const Place& place, PyObject* object, TensorView* view) {
   torch.shim.get_dtype(handle, &number);
   if (torch.shim.get_data_ptr(handle, &data) != 0)
     return refuse_value(place, "its storage could not be read; pass a tensor that owns memory");
+  if (storage_is_gone(object)) data = nullptr;
   view->dtype = static_cast<uint32_t>(number) < kDTypeNumbers ? torch.dtypes[number] : kNoDtype;
   if (view->dtype == kNoDtype) return refuse_dtype(place, object);
   if (rank > kMaxRank)
@@ -425,7 +283,11 @@ bool read_torch(const Place& place, PyObject* object, TensorView* view) {
   return true;
 }
 
-void set_torch_acceleration(bool enabled) { torch.accelerated = enabled && torch.verified; }
-bool torch_acceleration_active() { return torch.accelerated; }
+void set_torch_acceleration(bool enabled) { torch_layout = enabled ? torch.layout : TorchLayout(); }
+const char* torch_reading() {
+  if (torch.tensor == nullptr) return nullptr;
+  if (torch_layout.shim) return torch_layout.direct ? "direct" : "shim";
+  return torch.exchange != nullptr ? "exchange" : "dlpack";
+}
 
 }  // namespace darter

@@ -94,7 +94,7 @@ bool load_params(Plan* plan, PyObject* source, const char* attribute, std::vecto
 QuickKind quick_kind(const Param& param) {
   switch (param.kind) {
     case ParamKind::Tensor:
-      return QuickKind::Tensor;
+      return param.has_contract ? QuickKind::Contract : QuickKind::Tensor;
     case ParamKind::Scalar:  // an optional one has a key word
       return !param.optional && (param.dtype == Dtype::kI64 || param.dtype == Dtype::kI32) ? QuickKind::Int
                                                                                            : QuickKind::None;
@@ -132,7 +132,6 @@ bool load_param(Plan* plan, PyObject* source, Param* param) {
                       read_optional(source, "constexpr_type", &param->constexpr_type) &&
                       read_optional(source, "cls", &param->cls) && load_params(plan, source, "fields", &param->fields);
   param->has_contract = param->dtype != kNoDtype || param->has_dims;
-  param->quick = quick_kind(*param);
   return loaded;
 }
 
@@ -150,15 +149,14 @@ bool load_fields(Plan* plan, PyObject* param_plans, std::vector<Param>* out) {
 }
 
 Param::Param(Param&& other) noexcept
-    : kind(other.kind),
+    : cache(std::exchange(other.cache, TypeCache{})),
+      kind(other.kind),
+      dtype(other.dtype),
+      has_dims(other.has_dims),
+      has_contract(other.has_contract),
       optional(other.optional),
       positional_only(other.positional_only),
       keyword_only(other.keyword_only),
-      has_dims(other.has_dims),
-      has_contract(other.has_contract),
-      quick(other.quick),
-      dtype(other.dtype),
-      cache(std::exchange(other.cache, TypeCache{})),
       dims(std::move(other.dims)),
       fields(std::move(other.fields)),
       name(std::exchange(other.name, nullptr)),
@@ -203,6 +201,7 @@ bool Plan::load(PyObject* signature_plan) {
   if (!load_scalar_types()) return false;
   // An earlier attempt may have failed half-way.
   params.clear();
+  quick_kinds.clear();
   positional = 0;
   Py_CLEAR(name);
   name = PyObject_GetAttrString(signature_plan, "name");
@@ -214,6 +213,7 @@ bool Plan::load(PyObject* signature_plan) {
   }
   bool keyword_seen = false;
   for (const Param& param : params) {
+    quick_kinds.push_back(quick_kind(param));
     if (param.keyword_only) {
       keyword_seen = true;
     } else if (keyword_seen) {

@@ -27,17 +27,23 @@ enum class ReaderKind : uint8_t { None, Numpy, Torch, Exchange, DLPack, CudaArra
 
 // A parameter's memory of the last type that it was given; the reader is chosen once for each type, not once a call.
 struct TypeCache {
-  PyTypeObject* type = nullptr;      // owned, so that no other type takes its address
-  PyObject* dtype_object = nullptr;  // owned: the last numpy.dtype seen
-  const void* framework = nullptr;   // the type's DLPack exchange table, for ReaderKind::Exchange
-  ReaderKind reader = ReaderKind::None;
-  Dtype dtype = Dtype::kPointer;  // what dtype_object stands for
+  PyTypeObject* type = nullptr;  // owned, so that no other type takes its address
   // For arrays of numpy only, so that one comparison says that `type` and `dtype_object` serve: the type, borrowed from
-  // `type`; log2 of the item's size; what every key word of such an array has.
+  // `type`.
   const PyTypeObject* numpy_type = nullptr;
-  uint8_t item_shift = 0;
-  uint64_t word = 0;
+  PyObject* dtype_object = nullptr;  // owned: the last numpy.dtype seen
+  ReaderKind reader = ReaderKind::None;
+  Dtype dtype = Dtype::kPointer;  // of the last numpy array, or plain torch tensor
+  uint8_t item_shift = 0;         // log2 of its size in bytes
+  // For torch tensors only: what a plain one had, and what follows from it.
+  uint32_t torch_meta = 0;  // dtype and device, as the TensorImpl holds them
+  uint64_t torch_keys = 0;  // 0: none seen
+  int64_t device = 0;       // device_number
+  uint64_t word = 0;        // what the key word of every such array or tensor has
+  // The DLPack exchange table of the type (ReaderKind::Exchange) or of torch; NULL for tensors on the CPU.
+  const void* framework = nullptr;
 };
+static_assert(sizeof(TypeCache) == 64);
 
 // One axis of a tensor's contract.
 struct Dim {
@@ -46,10 +52,12 @@ struct Dim {
   int symbol = 0;      // Named: index into Plan::symbols
 };
 
-// What the first look at an argument tries; what does not fit is read the general way.
-enum class QuickKind : uint8_t { None, Tensor, Int, Constexpr, Stream };
+// What the first look at an argument tries; what does not fit is read the general way. A Contract is a tensor whose
+// dtype or extents are demanded.
+enum class QuickKind : uint8_t { None, Tensor, Contract, Int, Constexpr, Stream };
 
-struct Param {
+// The cache comes first and fills one line of the processor's: the warm call needs no more of a tensor's parameter.
+struct alignas(64) Param {
   Param() = default;
   Param(const Param&) = delete;
   Param& operator=(const Param&) = delete;
@@ -59,15 +67,14 @@ struct Param {
 
   int traverse(visitproc visit, void* arg) const;
 
+  TypeCache cache;
   ParamKind kind = ParamKind::Any;
+  Dtype dtype = Dtype::kPointer;
+  bool has_dims = false;
+  bool has_contract = false;  // dtype or dims are demanded
   bool optional = false;
   bool positional_only = false;
   bool keyword_only = false;
-  bool has_dims = false;
-  bool has_contract = false;  // dtype or dims are demanded
-  QuickKind quick = QuickKind::None;
-  Dtype dtype = Dtype::kPointer;
-  TypeCache cache;
   std::vector<Dim> dims;
   std::vector<Param> fields;
   PyObject* name = nullptr;            // owned, interned
@@ -94,9 +101,10 @@ struct Plan {
   int count() const { return static_cast<int>(params.size()); }
 
   std::vector<Param> params;
-  std::vector<PyObject*> symbols;  // owned names
-  PyObject* name = nullptr;        // owned
-  int positional = 0;              // parameters that may be given by position; they come first
+  std::vector<QuickKind> quick_kinds;  // one a parameter, side by side
+  std::vector<PyObject*> symbols;      // owned names
+  PyObject* name = nullptr;            // owned
+  int positional = 0;                  // parameters that may be given by position; they come first
 };
 
 // Copies a tuple of ParamPlans; names of dimensions join those of `plan`. False with an exception set.

@@ -1,7 +1,7 @@
 """The native half of darter: the warm call."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from darter.signature.plan import SignaturePlan
 
@@ -251,5 +251,8 @@ class BoundFunction:
     def with_options(self, *args: Any, **kwargs: Any) -> Any: ...
     def __getattr__(self, name: str) -> Any: ...
 
-def set_torch_acceleration(enabled: bool, /) -> bool:
-    """Turn the accelerated torch reader on (where it was verified) or off; return whether it is in use."""
+def set_torch_acceleration(enabled: bool, /) -> None:
+    """Turn the accelerated ways of reading torch tensors off, or on where they verified."""
+
+def torch_reading() -> Literal["direct", "shim", "exchange", "dlpack"] | None:
+    """Return how torch tensors are read, the quickest way first; None before the first one."""

@@ -95,6 +95,11 @@ def torch_cases() -> dict[str, Any]:
         tensor.untyped_storage().resize_(0)
         return tensor
 
+    def freed_view() -> Any:
+        tensor = torch.ones(8)[4:]
+        tensor.untyped_storage().resize_(0)
+        return tensor
+
     class Sub(torch.Tensor):
         pass
 
@@ -109,6 +114,7 @@ def torch_cases() -> dict[str, Any]:
         "zero": (lambda: torch._efficientzerotensor(4), "plain"),
         "complex": (lambda: x, "complex64"),
         "freed": (freed, "freed"),
+        "freed view": (freed_view, "freed"),
         "subclass": (lambda: torch.ones(4).as_subclass(Sub), "Sub"),
     }
 
@@ -116,7 +122,20 @@ def torch_cases() -> dict[str, Any]:
 @pytest.mark.parametrize("accelerated", [True, False])
 @pytest.mark.parametrize(
     "name",
-    ["fake", "meta", "neg", "conj", "sparse", "mkldnn", "functional", "zero", "complex", "freed", "subclass"],
+    [
+        "fake",
+        "meta",
+        "neg",
+        "conj",
+        "sparse",
+        "mkldnn",
+        "functional",
+        "zero",
+        "complex",
+        "freed",
+        "freed view",
+        "subclass",
+    ],
 )
 def test_bad_torch_tensors_cold_and_warm(name: str, accelerated: bool) -> None:
     make, found = torch_cases()[name]

@@ -195,10 +195,3 @@ def test_more_words_and_slots_than_fit_the_stack() -> None:
 def test_kinds_are_numbered_as_in_python() -> None:
     assert [kind.value for kind in ParamKind] == list(range(10))
     assert ParamPlan("x", ParamKind.ANY).kind == 0
-
-
-def test_torch_is_read_by_its_shim_where_it_verifies() -> None:
-    pytest.importorskip("torch", reason="torch is not installed")
-    noop(lambda x: None)._slots(torch_tensors()[0])
-    assert _native.set_torch_acceleration(False) is False
-    assert _native.set_torch_acceleration(True) is True

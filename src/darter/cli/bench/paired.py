@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import statistics
 import time
-import timeit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from darter.cli.bench.timing import Candidate
+from darter.cli.bench.timing import Candidate, timer_of
 
 Batch = Callable[[int], float]
 """Makes so many launches and returns nanoseconds a launch; the caller synchronises before."""
@@ -36,7 +35,7 @@ class Paired:
 
 def batch_of(candidate: Candidate) -> Batch:
     """Return a candidate's statement as a batch."""
-    timer = timeit.Timer(candidate.statement, globals=dict(candidate.names))
+    timer = timer_of(candidate)
 
     def run(count: int) -> float:
         turns = max(1, count // candidate.calls)
