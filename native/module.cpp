@@ -46,8 +46,9 @@ constexpr Register PARTS[] = {
 PyMODINIT_FUNC PyInit__native() {
   // Types and watchers are the process's; a second interpreter would take them from the first.
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-    PyErr_SetString(PyExc_ImportError, "darter works in the main interpreter only, not in a sub-interpreter; use threads "
-                                       "or processes");
+    PyErr_SetString(PyExc_ImportError,
+                    "darter works in the main interpreter only, not in a sub-interpreter; use threads "
+                    "or processes");
     return nullptr;
   }
   PyObject* module = PyModule_Create(&module_def);

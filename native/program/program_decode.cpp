@@ -351,7 +351,8 @@ void Decoder::verify() {
     for_each_read(*out_, i,
                   [&](uint16_t number) { in_.require(written[number], "a register is read before it is written"); });
     if (i.step == Step::kJump || i.step == Step::kJumpUnless) meet(i.c, written);
-    if (i.step < Step::kJump) written[i.dst] = i.step == Step::kReturn ? written[i.dst] : true;
+    // A return names no register, and there may be none.
+    if (i.step < Step::kJump && i.step != Step::kReturn) written[i.dst] = true;
     reachable = i.step != Step::kJump && i.step != Step::kReturn && i.step != Step::kRaise;
   }
 }

@@ -23,7 +23,7 @@ class Binder {
   // Returns an array of plan.count() borrowed values: `args` itself where it is complete, or `room`, which holds
   // kMaxParams. NULL with ArgumentTypeError set.
   PyObject* const* bind(const Plan& plan, PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** room) {
-    if (DARTER_LIKELY(names == nullptr && count == plan.positional && count == plan.count())) return args;
+    if (DARTER_LIKELY(names == nullptr && count == plan.complete)) return args;
     return bind_slowly(plan, args, count, names, room);
   }
 

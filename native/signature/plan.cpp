@@ -223,6 +223,8 @@ bool Plan::load(PyObject* signature_plan) {
       ++positional;
     }
   }
+  // Without arguments a caller may hand over no array at all.
+  complete = !keyword_seen && positional > 0 ? positional : -1;
   return true;
 }
 

@@ -105,6 +105,7 @@ struct Plan {
   std::vector<PyObject*> symbols;      // owned names
   PyObject* name = nullptr;            // owned
   int positional = 0;                  // parameters that may be given by position; they come first
+  int complete = -1;                   // how many arguments by position are all; -1 where they never are, or are none
 };
 
 // Copies a tuple of ParamPlans; names of dimensions join those of `plan`. False with an exception set.

@@ -56,8 +56,10 @@ def negative_grid(o: dt.Tensor):
 
 
 def written(store: Path) -> list[Path]:
-    """Return the files of the store with something in them; lock files are empty and stay."""
-    return [path for path in store.rglob("*") if path.is_file() and path.stat().st_size > 0]
+    """Return the files of the store that keep a build: lock files are empty, and notes are about the machine."""
+    return [
+        path for path in store.rglob("*") if path.is_file() and path.stat().st_size > 0 and path.parent.name != "notes"
+    ]
 
 
 REFUSED: list[tuple[Callable[..., None], str]] = [
@@ -112,6 +114,28 @@ def test_a_launcher_without_a_launch_is_a_launcher(interpret: str, monkeypatch: 
         assert (o == 0).all()
     launches_if_told(o, True)
     assert (o == 1).all()
+
+
+@dt.jit
+def does_nothing(): ...
+
+
+@dt.jit
+def does_nothing_of(CHOICE: dt.Constexpr):
+    return
+
+
+@pytest.mark.parametrize("interpret", ["0", "1"])
+def test_a_launcher_with_nothing_to_do_or_to_be_given_does_nothing(
+    interpret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DARTER_INTERPRET", interpret)
+    for _ in range(2):
+        does_nothing()
+        does_nothing_of("anything")
+    dt.compile(does_nothing)()
+    with pytest.raises(TypeError, match="does_nothing"):
+        does_nothing(1)
 
 
 def test_a_launcher_without_a_launch_hits_the_disk() -> None:
