@@ -5,7 +5,6 @@ Importing a package with a hundred launchers costs a hundred small objects: no k
 
 from __future__ import annotations
 
-import functools
 import sys
 import types
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from darter.errors import SignatureError
 from darter.ir.options import KernelOptions
 from darter.lang.kernel_function import KernelFunction
 from darter.launch.options import JitOptions, jit_options, kernel_options
+from darter.launch.wrapping import wrap
 
 if TYPE_CHECKING:
     from darter.launch.launcher import Launcher
@@ -115,7 +115,4 @@ def _jit(function: types.FunctionType, options: JitOptions) -> _native.JitFuncti
 
         return launcher(function, options, dispatcher, is_method)
 
-    made = _native.JitFunction(open_launcher)
-    functools.update_wrapper(made, function)
-    vars(made)["options"] = options.kernel
-    return made
+    return wrap(_native.JitFunction(open_launcher), function, options)

@@ -69,7 +69,12 @@ def source_of(function: types.FunctionType) -> FunctionSource:
 def _file_lines(function: types.FunctionType, *, refresh: bool) -> tuple[str, ...]:
     file = function.__code__.co_filename
     if refresh:
-        linecache.checkcache(file)
+        held = linecache.cache.get(file, ())
+        if len(held) > 1 and held[1] is not None:
+            # Read, and not only looked at: another text may have the size and the time of the one before.
+            linecache.updatecache(file, function.__globals__)
+        else:  # a cell's text, which has no time and no file
+            linecache.checkcache(file)
     return tuple(linecache.getlines(file, function.__globals__))
 
 

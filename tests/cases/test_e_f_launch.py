@@ -199,6 +199,19 @@ def test_E06_storage_that_is_swapped_in_place_is_read_again() -> None:
     assert torch.equal(o, other[:200:2] * 2)
 
 
+def test_E06_storage_that_is_shared_until_it_is_written_is_written_alone() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    scale = make_scale()
+    original, o = torch.arange(100, dtype=torch.float32), torch.zeros(100)
+    for _ in range(2):  # cold and warm
+        scale(torch._lazy_clone(original), o)
+        assert torch.equal(o, original * 2)
+        clone = torch._lazy_clone(original)
+        scale(o, clone)
+        assert torch.equal(clone, original * 4)
+        assert torch.equal(original, torch.arange(100, dtype=torch.float32))
+
+
 def test_E07_a_hit_from_disk_imports_neither_compiler_nor_front_end(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(
         textwrap.dedent(

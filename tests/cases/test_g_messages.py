@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import subprocess
@@ -147,6 +148,31 @@ def test_G08_source_is_found_behind_decorators_with_lambdas() -> None:
     o = np.zeros(3, np.float32)
     behind_lambdas(o)
     assert (o == 5).all()
+
+
+def adding_five(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapper(o: dt.Tensor):
+        fill_kernel(o, 5.0, o.shape[0]).launch(grid=1, block=32)
+
+    wrapper.mark = "kept"  # type: ignore[attr-defined]
+    return wrapper
+
+
+@dt.jit
+@adding_five
+def behind_a_wrapper(o: dt.Tensor):
+    raise ValueError("the wrapper does not call this")
+
+
+@pytest.mark.parametrize("launcher", [behind_a_wrapper, behind_a_wrapper.with_options(bounds_check=True)])
+def test_G08_a_wrapper_is_compiled_itself_and_not_what_it_wraps(launcher: Any) -> None:
+    o = np.zeros(3, np.float32)
+    launcher(o)
+    assert (o == 5).all()
+    assert launcher.mark == "kept"
+    assert launcher.__name__ == "behind_a_wrapper"
+    assert launcher.__wrapped__.__code__.co_name == "wrapper"
 
 
 def test_G08_source_that_does_not_match_the_code_is_refused(tmp_path: Path) -> None:

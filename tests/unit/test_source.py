@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import os
 import pathlib
 
 import pytest
@@ -150,3 +151,17 @@ def test_changed_bytecode_is_refused():
     with pytest.raises(SourceUnavailableError):
         source_of(f)
     assert pathlib.Path(source_of(g).file).name == "test_source.py"
+
+
+def test_a_file_of_the_same_size_and_time_is_read_again(tmp_path):
+    path = tmp_path / "twice.py"
+
+    def loaded(number):
+        path.write_text(f"def f():\n    return {number}\n")
+        os.utime(path, (1000, 1000))
+        namespace = {"__name__": "twice"}
+        exec(compile(path.read_text(), str(path), "exec"), namespace)
+        return namespace["f"]
+
+    for number in (1, 2, 3):
+        assert f"return {number}" in source_of(loaded(number)).lines[1]

@@ -5,7 +5,6 @@ The native dispatcher calls :meth:`Launcher.miss` when no call state of its tabl
 
 from __future__ import annotations
 
-import functools
 import sys
 import types
 import warnings
@@ -28,6 +27,7 @@ from darter.launch.options import JitOptions, jit_options
 from darter.launch.parameters import parameters_of
 from darter.launch.request import Builder, BuildRequest
 from darter.launch.variants import Variant, Variants
+from darter.launch.wrapping import wrap
 from darter.process_lock import ProcessLock
 from darter.signature.describe import Description, describe
 from darter.signature.descriptor import ObjectFacts
@@ -202,10 +202,7 @@ class Launcher:
         def open_view(dispatcher: JitFunction, is_method: bool) -> Launcher:
             return Launcher(self.function, resolved, self._builder, dispatcher, is_method or self._is_method)
 
-        view = JitFunction(open_view)
-        functools.update_wrapper(view, self.function)
-        vars(view)["options"] = resolved.kernel
-        return view
+        return wrap(JitFunction(open_view), self.function, resolved)
 
     def clear(self) -> None:
         """Forget call states and what they were built under; entries on disk stay."""
