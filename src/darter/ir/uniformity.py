@@ -211,8 +211,8 @@ class _Analysis:
 
 
 def _constant(result: n.Value, value: bool | int | float) -> Facts:
-    if isinstance(value, float):
-        return uniform(result.type, Level.STATIC)
+    if isinstance(value, float):  # static is an integer or Bool whose one value is known by its bounds
+        return uniform(result.type, Level.BLOCK_UNIFORM)
     return Facts(Level.STATIC, 0, lowest_bit(int(value)), int(value), int(value), exact=True)
 
 

@@ -39,6 +39,7 @@ class Scene:
     ("expression", "level"),
     [
         (lambda s: s.i32(3), Level.STATIC),
+        (lambda s: s.b.const(f32, 0.5), Level.BLOCK_UNIFORM),
         (lambda s: s.n, Level.BLOCK_UNIFORM),
         (lambda s: s.block_idx, Level.BLOCK_UNIFORM),
         (lambda s: s.b.index(n.Index.WARP_ID), Level.WARP_UNIFORM),

@@ -70,3 +70,16 @@ def test_thread_index_of_blocks_of_several_axes(block: tuple[int, int, int]) -> 
     kernel([1], found)
     z_, y_, x_ = np.indices(found.shape)
     np.testing.assert_array_equal(found, x_ + 100 * y_ + 10000 * z_)
+
+
+@pytest.mark.parametrize("dtype", [f32, f64, f16, bf16, i32], ids=lambda dtype: dtype.name)
+def test_a_choice_of_one_constant_is_that_constant(dtype: ScalarType) -> None:
+    b = Builder()
+    out = ir.Value(pointer_type(dtype), "out")
+    i, half = b.index(ir.Index.THREAD_IDX), b.const(dtype, 1.5 if dtype.is_float else 7)
+    odd = b.compare(ir.CompareOp.LT, i, b.const(i32, 9))
+    chosen = b.select(odd, half, half)
+    b.store(out, i, b.add(chosen, b.if_(odd, lambda: [half], lambda: [half])[0]))
+    found = np.zeros(32, dtype.numpy())
+    Compiled(ir.Kernel("choice", (out,), b.block, (32, 1, 1), 32))([1], found)
+    assert (found == (3 if dtype.is_float else 14)).all()
