@@ -69,15 +69,9 @@ int watcher_id() {
 
 #endif
 
-PyObject* bump_epoch(PyObject*, PyObject*) {
-  ++darter_epoch;
-  Py_RETURN_NONE;
-}
-
 PyObject* watched_dict_count(PyObject*, PyObject*) { return PyLong_FromSize_t(watched_dicts().size()); }
 
 PyMethodDef dict_watch_methods[] = {
-    {"bump_epoch", bump_epoch, METH_NOARGS, "Make every guard compare what it guards at its next check."},
     {"watched_dict_count", watched_dict_count, METH_NOARGS, "Return how many dicts are watched (0 on 3.11)."},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -91,7 +91,6 @@ class GuardSnapshot {
   }
 
   int traverse(visitproc visit, void* argument) const;
-  size_t size() const { return entries_.size(); }
 
  private:
   // Entries [first, last) of one dict, and its version tag when they were compared last (3.11).

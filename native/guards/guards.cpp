@@ -170,11 +170,6 @@ PyObject* guards_get_accepted(PyObject* object, void*) {
   return PyBool_FromLong(!guards_hold(object) && self->accepted);
 }
 
-PyObject* guards_get_entry_count(PyObject* object, void*) {
-  auto* self = reinterpret_cast<Guards*>(object);
-  return PyLong_FromSize_t(self->current == nullptr ? 0 : self->current->size());
-}
-
 PyMethodDef guards_methods[] = {
     {"holds", guards_holds, METH_NOARGS, "Return whether everything that was captured is unchanged, by value."},
     {"differences", guards_differences, METH_NOARGS, "Return what has changed, as a list of Drift."},
@@ -184,7 +179,6 @@ PyMethodDef guards_methods[] = {
 
 PyGetSetDef guards_getset[] = {
     {"accepted", guards_get_accepted, nullptr, "Whether there is drift, and accept() was called for it.", nullptr},
-    {"entry_count", guards_get_entry_count, nullptr, "How many entries are compared.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr},
 };
 

@@ -35,6 +35,22 @@ struct BoundFunctionObject {
   PyObject* self;      // owned
 };
 
+inline JitFunctionObject* as_function(PyObject* self) { return reinterpret_cast<JitFunctionObject*>(self); }
+inline Launcher* launcher_of(PyObject* self) { return as_function(self)->launcher; }
+
+// The cold object, borrowed, which `open` makes at the first use: a program that imports a hundred launchers and calls
+// two pays for two. NULL with an exception set.
+PyObject* opened_cold(PyObject* self);
+
+// The launcher with its cold object and its plan, which cold.plan() makes at the first use: annotations may name what
+// is defined later. NULL with an exception set.
+Launcher* planned_launcher(PyObject* self);
+
+// Of jit_methods.cpp: what JitFunction and the module offer.
+extern PyMethodDef jit_methods[];
+extern PyGetSetDef jit_getters[];
+extern PyMethodDef jit_functions[];
+
 extern PyTypeObject* JitFunction_Type;
 extern PyTypeObject* CompiledFunction_Type;
 extern PyTypeObject* BoundFunction_Type;

@@ -22,7 +22,6 @@ void kernel_handle_dealloc(PyObject* self) {
 PyMemberDef kernel_handle_members[] = {
     {"name", T_OBJECT, offsetof(KernelHandle, name), READONLY, "The kernel as errors call it."},
     {"code", T_OBJECT, offsetof(KernelHandle, code), READONLY, "Owner of the machine code."},
-    {"parameter_count", T_INT, offsetof(KernelHandle, parameter_count), READONLY, "Parameters of the kernel."},
     {nullptr, 0, 0, 0, nullptr},
 };
 

@@ -15,8 +15,6 @@ class Guards:
     cold: Any
     accepted: bool
     """Whether there is drift, and ``accept()`` was called for it."""
-    entry_count: int
-    """How many entries are compared."""
 
     def __init__(self, cold: Callable[[], tuple[bool, Any]], absent: object) -> None: ...
     def holds(self) -> bool:
@@ -25,9 +23,6 @@ class Guards:
         """Return what has changed, as a list of ``darter.capture.drift.Drift``."""
     def accept(self) -> None:
         """Take the present state as intended, until it changes again."""
-
-def bump_epoch() -> None:
-    """Make every guard compare what it guards at its next check."""
 
 def watched_dict_count() -> int:
     """Return how many dicts are watched (0 on 3.11)."""
@@ -51,7 +46,6 @@ class KernelHandle:
 
     name: str
     code: object
-    parameter_count: int
 
 class CpuKernel(KernelHandle):
     """A kernel of a CodeObject; ``messages`` are (is_assert, pieces, operand dtype codes), errors call it ``name``."""
