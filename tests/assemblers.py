@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from darter.backends import cuda_toolkit
+from darter.artifacts import cuda_toolkit
 from darter.backends.assembler import Assembler
 from darter.backends.toolkit_assemblers import choose
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from darter import dtypes as dt
 from darter.ir import nodes as n
 from darter.ir.typing_rules import accepts_atomic
-from tests.property.generated import EXACT, INPUT_ELEMENTS, Role
+from tests.property.generated import INEXACT, INPUT_ELEMENTS, Role
 from tests.property.generator_values import ARITHMETIC, Values
 
 _COMMUTING = (n.AtomicOp.ADD, n.AtomicOp.MAX, n.AtomicOp.MIN, n.AtomicOp.AND, n.AtomicOp.OR, n.AtomicOp.XOR)
@@ -110,8 +110,12 @@ class Accesses(Values):
 
     def inexact(self) -> None:
         """Store a function that is only documented to some ulps; nothing else depends on it."""
-        dtype, op = self.wide_float(), self.random.choice([op for op in n.MathOp if op not in EXACT])
-        operands = [self.pick(dtype) for _ in range(2 if op is n.MathOp.POW else 1)]
+        dtype, op = self.wide_float(), self.random.choice([op for op in INEXACT if op not in n.LIBRARY_MATH])
+        if self.functions.random() < 0.5:
+            # Drawn apart, and of as many operands: a seed makes the kernel that it made before there were these.
+            alike = op in n.BINARY_MATH
+            op = self.functions.choice([f for f in INEXACT if f in n.LIBRARY_MATH and (f in n.BINARY_MATH) == alike])
+        operands = [self.pick(dtype) for _ in range(1 + (op in n.BINARY_MATH))]
         start = self.store_value(self.b.math(op, *operands), role=Role.INEXACT)
         self.plan.functions.append((dtype, start, self.everyone, op))
 

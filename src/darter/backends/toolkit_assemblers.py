@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 
-from darter.backends import cuda_toolkit
+from darter.artifacts import cuda_toolkit
 from darter.backends.assembler import Assembler
 from darter.errors import CompileError, ConfigError
 from darter.target import Target

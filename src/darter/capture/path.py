@@ -8,6 +8,7 @@ A path is a tuple of steps, a step a tuple that starts with its kind.  The first
 ``argument`` name   the class of an argument, by parameter name
 ``import`` m, q     the module ``m``, or what its qualified name ``q`` stands for
 ``environ``         the dict behind ``os.environ``
+``libdevice``       the digest of CUDA's device library on this machine
 ==================  ====================================================================================================
 
 Each further step reads one thing from the value before it:
@@ -51,6 +52,7 @@ Path = tuple[Step, ...]
 FUNCTION_ROOT: Final[Path] = (("function",),)
 OWNER_ROOT: Final[Path] = (("owner",),)
 ENVIRON_ROOT: Final[Path] = (("environ",),)
+LIBDEVICE_ROOT: Final[Path] = (("libdevice",),)
 
 
 def argument_root(name: str) -> Path:
@@ -107,6 +109,8 @@ def _describe_step(kind: str, text: str, step: Step, *, is_last: bool) -> tuple[
             return "module" if not name else "name", f"{step[1]}.{name}" if name else str(step[1])
         case "environ":
             return "environment variable", ""
+        case "libdevice":
+            return "CUDA's device library", ""
         case "cell" | "name":
             return _SCOPES[str(step[0])], name
         case "attr" | "lookup" | "member" | "field" | "descriptor":

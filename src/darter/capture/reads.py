@@ -15,6 +15,7 @@ from darter.capture.fingerprint import ABSENT, encode, is_by_value, kind_fingerp
 from darter.capture.path import (
     ENVIRON_ROOT,
     FUNCTION_ROOT,
+    LIBDEVICE_ROOT,
     OWNER_ROOT,
     Path,
     Step,
@@ -176,6 +177,10 @@ class Reads:
         self._place(data, ENVIRON_ROOT)
         found = self.step(data, environment_path(name)[-1])
         return None if found is ABSENT else str(os.environ.decodevalue(found))
+
+    def libdevice(self) -> None:
+        """Record which device library of CUDA this machine has, or that it has none: the code will hold parts of it."""
+        self._recorded(LIBDEVICE_ROOT, read_root(LIBDEVICE_ROOT[0], self.roots))
 
     # -- snapshots -----------------------------------------------------------------------------------------------------
 

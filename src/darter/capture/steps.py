@@ -27,7 +27,7 @@ Watch = tuple[Any, ...]
 _IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 Roots = Mapping[Step, object]
-"""What the root steps stand for; ``import`` and ``environ`` resolve by themselves."""
+"""What the root steps stand for; ``import``, ``environ`` and ``libdevice`` resolve by themselves."""
 
 
 def roots(
@@ -47,6 +47,12 @@ def read_root(step: Step, known: Roots) -> object:
         return known[step]
     if step[0] == "environ":
         return getattr(os.environ, "_data", ABSENT)
+    if step[0] == "libdevice":
+        # Here and not above: few launchers need a part of the library.
+        from darter.artifacts import cuda_toolkit
+
+        path = cuda_toolkit.libdevice()
+        return ABSENT if path is None else cuda_toolkit.digest(path)
     if step[0] == "import":
         return _imported(str(step[1]), str(step[2]))
     return ABSENT

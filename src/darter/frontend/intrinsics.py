@@ -66,6 +66,25 @@ _STATIC_MATH: dict[str, Callable[..., Any]] = {
     "sin": math.sin,
     "cos": math.cos,
     "pow": math.pow,
+    "log10": math.log10,
+    "expm1": math.expm1,
+    "log1p": math.log1p,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "atan2": math.atan2,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "erfc": math.erfc,
+    "tgamma": math.gamma,
+    "lgamma": math.lgamma,
+    "cbrt": math.cbrt,
+    "hypot": math.hypot,
+    "fmod": math.fmod,
     "floor": lambda x: float(math.floor(x)),
     "ceil": lambda x: float(math.ceil(x)),
     "trunc": lambda x: float(math.trunc(x)),
@@ -73,8 +92,11 @@ _STATIC_MATH: dict[str, Callable[..., Any]] = {
 }
 
 
+_TWO_OPERANDS = {"pow": ("x", "y"), "atan2": ("y", "x"), "hypot": ("x", "y"), "fmod": ("x", "y")}
+
+
 def _math(name: str, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    names = ("x", "y") if name == "pow" else ("x",)
+    names = _TWO_OPERANDS.get(name, ("x",))
     values = [as_number(t, value, name) for value in bound_names(t, name, arguments, keywords, *names)]
     if not any(isinstance(value, DeviceValue) for value in values):
         return run_native(t, lambda: _STATIC_MATH[name](*values), f"dt.{name}")

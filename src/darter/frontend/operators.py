@@ -17,6 +17,7 @@ from darter.frontend.static_operators import compares_identity, run_native, sett
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, is_runtime, kind_of
 from darter.ir.nodes import (
+    LIBRARY_MATH,
     Binary,
     BinaryOp,
     Compare,
@@ -239,6 +240,8 @@ def math_function(t: Tracer, op: MathOp, operands: tuple[Any, ...], name: str) -
             found=" and ".join(map(kind_of, operands)),
             advice="cast it: dt.Float32(v)",
         )
+    if op in LIBRARY_MATH and t.session.target.backend == "cuda":
+        t.session.recorder.libdevice()
     wide = dtype if dtype.bits >= 32 else Float32
     result = Value(wide)
     t.emit(Math(result, op, tuple(as_value(t, operand, wide) for operand in operands)))

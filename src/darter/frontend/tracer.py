@@ -65,6 +65,9 @@ class Recorder(Protocol):
     def content(self, value: Any, special: AbstractSet[str]) -> Any:
         """Return a value for an operation that reads all of it and may run special methods."""
 
+    def libdevice(self) -> None:
+        """Record which device library of CUDA there is."""
+
     def static(self, read_value: Callable[[], Any]) -> Any:
         """Return a snapshot of what ``read_value`` reads."""
 

@@ -151,8 +151,23 @@ def _rsqrt(x: Any) -> Any:
     return 1 / np.sqrt(x)
 
 
-def _erf(x: Any) -> Any:
-    return np.array([math.erf(float(value)) for value in x], x.dtype)
+def _of_each(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """Return a function of C's double, an element at a time: what numpy does not have."""
+
+    def of_one(value: float) -> float:
+        try:
+            return function(value)
+        except (ValueError, OverflowError):  # Python raises where C gives NaN or an infinity
+            return _at_edge(function, value)
+
+    return lambda x: np.array([of_one(float(value)) for value in x], x.dtype)
+
+
+def _at_edge(function: Callable[[float], float], value: float) -> float:
+    """Return what C gives for Γ and log |Γ| where Python raises."""
+    if function is math.lgamma or value > 0:
+        return math.inf
+    return math.copysign(math.inf, value) if value == 0 else math.nan
 
 
 _MATH: dict[n.MathOp, Callable[..., Any]] = {
@@ -163,16 +178,35 @@ _MATH: dict[n.MathOp, Callable[..., Any]] = {
     n.MathOp.SQRT: np.sqrt,
     n.MathOp.RSQRT: _rsqrt,
     n.MathOp.TANH: np.tanh,
-    n.MathOp.ERF: _erf,
+    n.MathOp.ERF: _of_each(math.erf),
     n.MathOp.SIN: np.sin,
     n.MathOp.COS: np.cos,
     n.MathOp.POW: np.power,
+    n.MathOp.LOG10: np.log10,
+    n.MathOp.EXPM1: np.expm1,
+    n.MathOp.LOG1P: np.log1p,
+    n.MathOp.TAN: np.tan,
+    n.MathOp.ASIN: np.arcsin,
+    n.MathOp.ACOS: np.arccos,
+    n.MathOp.ATAN: np.arctan,
+    n.MathOp.ATAN2: np.arctan2,
+    n.MathOp.SINH: np.sinh,
+    n.MathOp.COSH: np.cosh,
+    n.MathOp.ASINH: np.arcsinh,
+    n.MathOp.ACOSH: np.arccosh,
+    n.MathOp.ATANH: np.arctanh,
+    n.MathOp.ERFC: _of_each(math.erfc),
+    n.MathOp.TGAMMA: _of_each(math.gamma),
+    n.MathOp.LGAMMA: _of_each(math.lgamma),
+    n.MathOp.CBRT: np.cbrt,
+    n.MathOp.HYPOT: np.hypot,
+    n.MathOp.FMOD: np.fmod,
     n.MathOp.FLOOR: np.floor,
     n.MathOp.CEIL: np.ceil,
     n.MathOp.TRUNC: np.trunc,
     n.MathOp.RINT: np.rint,
 }
-EXACT_MATH = frozenset({n.MathOp.SQRT, n.MathOp.FLOOR, n.MathOp.CEIL, n.MathOp.TRUNC, n.MathOp.RINT})
+EXACT_MATH = frozenset({n.MathOp.SQRT, n.MathOp.FLOOR, n.MathOp.CEIL, n.MathOp.TRUNC, n.MathOp.RINT, n.MathOp.FMOD})
 """Functions whose result every backend gives to the last bit; the others are within documented ulps."""
 
 

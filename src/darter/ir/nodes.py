@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 
 from darter.dtypes import ScalarType
 from darter.ir.operations import (
+    BINARY_MATH as BINARY_MATH,
+    LIBRARY_MATH as LIBRARY_MATH,
     AtomicOp as AtomicOp,
     BinaryOp as BinaryOp,
     CompareOp as CompareOp,
@@ -190,7 +192,7 @@ class Fma(Node):
 
 @dataclass(slots=True, eq=False)
 class Math(Node):
-    """``POW`` has two operands, every other function one."""
+    """The functions of ``BINARY_MATH`` have two operands, every other one has one."""
 
     result: Value
     op: MathOp

@@ -62,8 +62,8 @@ class CompareOp(enum.Enum):
 
 
 class MathOp(enum.Enum):
-    """Functions of f32 and f64 (the front end widens f16 and bf16).  Exact: SQRT, FLOOR, CEIL, TRUNC, RINT (half to
-    even).
+    """Functions of f32 and f64 (the front end widens f16 and bf16), named as in C.  Exact: SQRT, FLOOR, CEIL, TRUNC,
+    RINT (half to even), FMOD.
     """
 
     EXP = "exp"
@@ -77,10 +77,42 @@ class MathOp(enum.Enum):
     SIN = "sin"
     COS = "cos"
     POW = "pow"
+    LOG10 = "log10"
+    EXPM1 = "expm1"
+    LOG1P = "log1p"
+    TAN = "tan"
+    ASIN = "asin"
+    ACOS = "acos"
+    ATAN = "atan"
+    ATAN2 = "atan2"
+    SINH = "sinh"
+    COSH = "cosh"
+    ASINH = "asinh"
+    ACOSH = "acosh"
+    ATANH = "atanh"
+    ERFC = "erfc"
+    TGAMMA = "tgamma"
+    LGAMMA = "lgamma"
+    CBRT = "cbrt"
+    HYPOT = "hypot"
+    FMOD = "fmod"
     FLOOR = "floor"
     CEIL = "ceil"
     TRUNC = "trunc"
     RINT = "rint"
+
+
+BINARY_MATH = frozenset({MathOp.POW, MathOp.ATAN2, MathOp.HYPOT, MathOp.FMOD})
+"""Functions of two numbers; all others take one."""
+
+LIBRARY_MATH = frozenset(
+    {
+        MathOp.LOG10, MathOp.EXPM1, MathOp.LOG1P, MathOp.TAN, MathOp.ASIN, MathOp.ACOS, MathOp.ATAN, MathOp.ATAN2,
+        MathOp.SINH, MathOp.COSH, MathOp.ASINH, MathOp.ACOSH, MathOp.ATANH, MathOp.ERFC, MathOp.TGAMMA, MathOp.LGAMMA,
+        MathOp.CBRT, MathOp.HYPOT,
+    }
+)  # fmt: skip
+"""Functions that CUDA's device library gives where it is installed; darter's own sequences serve everywhere else."""
 
 
 class AtomicOp(enum.Enum):

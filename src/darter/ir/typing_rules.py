@@ -13,7 +13,6 @@ from darter.ir import nodes as n
 _WIDTHS = (1, 2, 4, 8, 16)
 _WORDS = (i32, u32, i64, u64)
 _ATOMIC_NUMBERS = (*_WORDS, f32, f64)
-_ARITY = {n.MathOp.POW: 2}
 _BITWISE = (n.BinaryOp.AND, n.BinaryOp.OR, n.BinaryOp.XOR)
 _SHIFTS = (n.BinaryOp.SHL, n.BinaryOp.SHR)
 _ATOMIC_TYPES = {
@@ -134,7 +133,7 @@ def _scalar(node: n.Node) -> Complaints:
         case n.Math(result=result, op=op, operands=operands):
             yield from _same("operands and result", *operands, result)
             yield from _is("result", result, f32, f64)
-            if len(operands) != _ARITY.get(op, 1):
+            if len(operands) != 1 + (op in n.BINARY_MATH):
                 yield f"{op.value} has {len(operands)} operands"
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from darter.backends import cuda, cuda_toolkit
+from darter.artifacts import cuda_toolkit
+from darter.backends import cuda
 from darter.backends.cubin import sections
 from darter.backends.toolkit_assemblers import choose
 from darter.codegen import nvptx

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,14 +134,26 @@ def test_float_floor_division_and_modulo_have_the_divisors_sign() -> None:
     assert arithmetic.binary(n.BinaryOp.MOD, x, y, dt.Float32).tolist() == [1.5, 0.5, -0.5, -1.5, 0, 0]
 
 
+def _with(function: Any, value: float) -> Any:
+    return function(value, 1.7)
+
+
 @pytest.mark.parametrize("op", list(n.MathOp), ids=lambda op: op.value)
 @pytest.mark.parametrize("dtype", [dt.Float32, dt.Float64], ids=str)
 def test_functions_are_those_of_mathematics(op: n.MathOp, dtype: dt.ScalarType) -> None:
     points = [0.3, 1.0, 2.5]
-    reference = {"rsqrt": lambda v: 1 / math.sqrt(v), "rint": round, "pow": lambda v: v**1.7, "exp2": lambda v: 2.0**v}
+    if op in (n.MathOp.ACOSH, n.MathOp.ASIN, n.MathOp.ACOS, n.MathOp.ATANH):
+        points = [1.0, 1.5, 2.5] if op is n.MathOp.ACOSH else [0.1, 0.3, 0.9]
+    reference: dict[str, Any] = {
+        "rsqrt": lambda v: 1 / math.sqrt(v),
+        "rint": round,
+        "exp2": lambda v: 2.0**v,
+        "tgamma": math.gamma,
+        **{name: functools.partial(_with, getattr(math, name)) for name in ("pow", "atan2", "hypot", "fmod")},
+    }
     function = reference.get(op.value) or getattr(math, op.value)
     x = np.array(points, dtype.numpy_name)
-    operands = (x, np.full(3, 1.7, x.dtype)) if op is n.MathOp.POW else (x,)
+    operands = (x, np.full(3, 1.7, x.dtype)) if op in n.BINARY_MATH else (x,)
     found = arithmetic.math_function(op, operands, dtype)
     assert found.dtype == x.dtype
     np.testing.assert_allclose(found, [function(point) for point in points], rtol=3e-7)

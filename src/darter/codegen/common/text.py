@@ -61,6 +61,18 @@ class ModuleText:
     def add(self, name: str, function: FunctionText) -> None:
         self._functions[name] = function.finish()
 
+    def defines(self, name: str) -> bool:
+        """Return whether the function ``name`` is defined here."""
+        return name in self._functions
+
+    def define(self, name: str, text: str) -> None:
+        """Define the function ``name`` by its whole text."""
+        self._functions[name] = text
+
+    def define_global(self, name: str, text: str) -> None:
+        """Define the global ``name`` by its whole line, once."""
+        self._globals.setdefault(name, text)
+
     def finish(self) -> str:
         """Return the whole module."""
         parts = [*self._globals.values(), *self._declarations.values(), *self._functions.values(), *self._attributes]

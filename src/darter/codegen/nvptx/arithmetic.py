@@ -12,6 +12,7 @@ from darter.codegen.common import mathematics, numbers, operations
 from darter.codegen.common.constants import literal
 from darter.codegen.common.lanes import Lanes
 from darter.codegen.common.types import register_type
+from darter.codegen.nvptx import libdevice
 from darter.codegen.nvptx.context import Context, nvptx_type
 from darter.dtypes import BFloat16, Float16, Float32, ScalarType
 from darter.ir import nodes as ir
@@ -107,6 +108,8 @@ def emit_math(context: Context, node: ir.Math) -> None:
     operands = [context.read(operand) for operand in node.operands]
     element, fast = register_type(node.result.type), context.kernel.options.fast_math
     result = _instruction(context, node.op, operands[0], fast) if element == "float" else None
+    if result is None and node.op in ir.LIBRARY_MATH:
+        result = libdevice.emit(context, node.op, element, operands)
     context.define(node.result, result or mathematics.emit(context.lanes, node.op, element, operands, fast))
 
 

@@ -1,4 +1,4 @@
-"""sin and cos: the angle reduced to a quadrant and a rest of at most π/4, polynomials there.
+"""sin, cos and tan: the angle reduced to a quadrant and a rest of at most π/4, polynomials there.
 
 Below 2^30 the rest comes from π/2 in three parts with fused multiply-adds; beyond, lane by lane, from as many bits of
 2/π as the angle's exponent asks for (the method of Payne and Hanek).  f32 angles are reduced in f64.
@@ -47,6 +47,11 @@ def sin(lanes: Lanes, element: str, x: str) -> str:
 
 def cos(lanes: Lanes, element: str, x: str) -> str:
     return _circular(lanes, element, x, 1)
+
+
+def tan(lanes: Lanes, x: str) -> str:
+    """Return sin(x)/cos(x) in Float64; Float32 goes through it."""
+    return lanes.op("fdiv", "double", sin(lanes, "double", x), cos(lanes, "double", x))
 
 
 def _circular(lanes: Lanes, element: str, x: str, quarter: int) -> str:

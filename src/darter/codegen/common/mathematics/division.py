@@ -19,7 +19,7 @@ def floor_modulo(lanes: Lanes, element: str, a: str, b: str) -> str:
     """Return the remainder of a / b of b's sign: exact, but for the one addition where the signs differ."""
     lanes = lanes.strict()
     zero = lanes.real(element, 0.0)
-    rest = _remainder(lanes, element, a, b)
+    rest = remainder(lanes, element, a, b)
     negative = lanes.compare("olt", element, rest, zero)
     other = lanes.op("xor", "i1", negative, lanes.compare("olt", element, b, zero))
     nonzero = lanes.compare("une", element, rest, zero)
@@ -29,7 +29,7 @@ def floor_modulo(lanes: Lanes, element: str, a: str, b: str) -> str:
     return lanes.select(element, is_zero, lanes.call("llvm.copysign", element, zero, b), rest)
 
 
-def _remainder(lanes: Lanes, element: str, a: str, b: str) -> str:
+def remainder(lanes: Lanes, element: str, a: str, b: str) -> str:
     """Return C's fmod: exact, of a's sign."""
     text = lanes.text
     scalar = scalar_remainder(text.module, element)

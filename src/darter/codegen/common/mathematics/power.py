@@ -57,7 +57,7 @@ def _edges(lanes: Lanes, element: str, x: str, y: str, size: str) -> str:
 
 
 def _power_double(lanes: Lanes, x: str, y: str) -> str:
-    high, low = _log2_pair(lanes, x)
+    high, low = log2_pair(lanes, x)
     t = lanes.op("fmul", "double", y, high)
     error = lanes.fma("double", y, low, lanes.fma("double", y, high, lanes.negate("double", t)))
     held = clamp(lanes, "double", t, -1077.0, 1025.0)
@@ -68,7 +68,7 @@ def _power_double(lanes: Lanes, x: str, y: str) -> str:
     return scale(lanes, DOUBLE, value, n)
 
 
-def _log2_pair(lanes: Lanes, x: str) -> Pair:
+def log2_pair(lanes: Lanes, x: str) -> Pair:
     """Return log2 of a positive ``x``: e + 2·log2(e)·atanh(s) with s = f/(2 + f), good to about 2^-66."""
     exponent, f = split(lanes, DOUBLE, x)
     s = _quotient(lanes, f)

@@ -33,6 +33,12 @@ def find(places: tuple[str, ...]) -> str | None:
     return None
 
 
+@functools.lru_cache(maxsize=1)
+def libdevice() -> str | None:
+    """Return the path of CUDA's device library, or None; looked for once per process."""
+    return find(LIBDEVICE)
+
+
 @functools.lru_cache(maxsize=8)
 def digest(path: str) -> str:
     """Return the SHA-256 of a file in hexadecimal, once per process: 20 ms for ptxas.
