@@ -7,8 +7,8 @@ from typing import Any
 
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.branches import branch
-from darter.frontend.promotion import as_value, meet, static_value, strong
+from darter.frontend.flow.branches import branch
+from darter.frontend.numbers.promotion import as_value, meet, static_value, strong
 from darter.frontend.static_python import check_mutable, item, key_of
 from darter.frontend.tensors import Address, address, moved, pointer, raw_extent
 from darter.frontend.tracer import Tracer, zero

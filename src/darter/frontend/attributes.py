@@ -10,7 +10,7 @@ from darter.capture.attributes import Getter
 from darter.errors import KernelNameError, KernelTypeError
 from darter.frontend.diagnostics import nearest
 from darter.frontend.names import constant, index_value
-from darter.frontend.operators import binary
+from darter.frontend.numbers.operators import binary
 from darter.frontend.static_python import METHODS
 from darter.frontend.tensors import extents, strides
 from darter.frontend.tracer import Tracer

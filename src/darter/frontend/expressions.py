@@ -11,14 +11,15 @@ from darter.capture.static import static
 from darter.capture.structure import TEXT
 from darter.dtypes import Bool
 from darter.errors import KernelNameError, KernelTypeError, UnsupportedSyntaxError
-from darter.frontend import access, attributes, calls, comprehensions
-from darter.frontend.branches import branch
+from darter.frontend import access, attributes, comprehensions
+from darter.frontend.calls import functions as calls
 from darter.frontend.diagnostics import nearest
+from darter.frontend.flow.branches import branch
 from darter.frontend.frame import Frame
 from darter.frontend.names import resolve
-from darter.frontend.operators import BINARY, COMPARE, binary, compare, negate, truth, unary
-from darter.frontend.promotion import is_number, strong
-from darter.frontend.static_operators import run_native, settled
+from darter.frontend.numbers.operators import BINARY, COMPARE, binary, compare, negate, truth, unary
+from darter.frontend.numbers.promotion import is_number, strong
+from darter.frontend.numbers.static_operators import run_native, settled
 from darter.frontend.static_python import contains, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
-from darter.frontend import access, calls
-from darter.frontend.branches import branch, guarded, pending_flags
+from darter.frontend import access
+from darter.frontend.calls import functions as calls
 from darter.frontend.expressions import apply_binary, evaluate
+from darter.frontend.flow.branches import branch, guarded, pending_flags
+from darter.frontend.flow.loops import range_loop, while_loop
+from darter.frontend.flow.merging import Dead
+from darter.frontend.flow.raising import assert_statement, raise_statement
+from darter.frontend.flow.unrolling import unrolled
 from darter.frontend.frame import RESULT, RETURNED
-from darter.frontend.loops import range_loop, while_loop
-from darter.frontend.merging import Dead
 from darter.frontend.names import bind, unpacked
-from darter.frontend.operators import BINARY, truth
-from darter.frontend.raising import assert_statement, raise_statement
+from darter.frontend.numbers.operators import BINARY, truth
 from darter.frontend.static_python import iterate
 from darter.frontend.tracer import Tracer
-from darter.frontend.unrolling import unrolled
 from darter.frontend.values import KernelCall, RuntimeRange, kind_of
 from darter.ir.nodes import Value
 
@@ -27,7 +28,7 @@ Statements = tuple[ast.stmt, ...]
 
 
 def execute(t: Tracer, body: Statements) -> Dead:
-    """Interpret statements in order; return how they ended (see :data:`~darter.frontend.branches.Dead`)."""
+    """Interpret statements in order; return how they ended (see :data:`~darter.frontend.flow.branches.Dead`)."""
     for position, statement in enumerate(body):
         t.at = statement
         executor = _EXECUTORS.get(type(statement))

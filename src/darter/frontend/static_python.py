@@ -12,7 +12,7 @@ from typing import Any
 from darter.capture.contents import is_told_by_identity
 from darter.capture.structure import ARITHMETIC, COMPARISON, ITERATION, TEXT, TRUTH
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.static_operators import run_native, settled
+from darter.frontend.numbers.static_operators import run_native, settled
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,

@@ -7,7 +7,7 @@ from typing import Any
 
 from darter.capture.structure import CONSTRUCTION
 from darter.errors import KernelTypeError
-from darter.frontend.static_operators import run_native
+from darter.frontend.numbers.static_operators import run_native
 from darter.frontend.structure import LEAF, Static, flatten, rebuild
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import KernelList, StructValue, is_runtime, kind_of

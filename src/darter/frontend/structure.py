@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from darter.dtypes import Bool, Float32, Int64, ScalarType
-from darter.frontend.literals import site_of
-from darter.frontend.promotion import as_value
+from darter.frontend.numbers.literals import site_of
+from darter.frontend.numbers.promotion import as_value
 from darter.frontend.tracer import Tracer, zero
 from darter.frontend.values import DeviceValue, KernelList, PointerValue, StructValue, kind_of
 from darter.ir.nodes import PointerType, Value

@@ -11,7 +11,7 @@ from typing import Any
 
 from darter.dtypes import Bool, Int32, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.promotion import divisor_of, plain_integer
+from darter.frontend.numbers.promotion import divisor_of, plain_integer
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, SharedArray, TensorValue, kind_of
 from darter.ir.nodes import Binary, BinaryOp, Cast, PointerType, Space, Value

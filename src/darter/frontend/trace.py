@@ -8,15 +8,16 @@ from typing import Any
 
 from darter.dtypes import ScalarType
 from darter.errors import CodegenError, DarterError, UnsupportedSyntaxError
-from darter.frontend import attributes, calls
+from darter.frontend import attributes
+from darter.frontend.calls import functions as calls
 from darter.frontend.diagnostics import place
 from darter.frontend.expressions import evaluate
 from darter.frontend.finish import finish
 from darter.frontend.frame import Frame, local_names
 from darter.frontend.interpreter import execute
-from darter.frontend.launcher import launch
+from darter.frontend.launches.launcher import launch
 from darter.frontend.layouts import with_fixed_extents
-from darter.frontend.literals import Literals, Site
+from darter.frontend.numbers.literals import Literals, Site
 from darter.frontend.parameters import parameter_value, slot_values
 from darter.frontend.tensors import raw_extent
 from darter.frontend.tracer import Recorder, Session, Tracer

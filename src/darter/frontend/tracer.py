@@ -14,7 +14,7 @@ from darter.dtypes import Bool, ScalarType
 from darter.errors import CaptureRefusedError, CompileError
 from darter.frontend.diagnostics import located
 from darter.frontend.frame import Frame
-from darter.frontend.literals import Literals, Site
+from darter.frontend.numbers.literals import Literals, Site
 from darter.frontend.values import DeviceValue, KernelList, RegisterArray
 from darter.ir.nodes import Block, Cast, Const, FunctionName, Kernel, KernelOptions, Loc, Node, Value
 from darter.target import Target

@@ -22,7 +22,7 @@ class DeviceValue:
     ``weak``: it stands for a Python number, one that a loop carries and whose type is still being found, or one of two
     that a condition chose; like a Python number it takes the type of what it meets.  ``choice``: the condition and the
     two numbers.  ``multiple``: an integer known to divide the value (1: nothing known).  ``origins``: the sites of the
-    Python numbers that alone made the value (see ``frontend.literals``).
+    Python numbers that alone made the value (see ``frontend.numbers.literals``).
     """
 
     __slots__ = ("choice", "multiple", "origins", "value", "weak")

@@ -12,11 +12,11 @@ from typing import Any
 from darter.capture.structure import COMPARISON
 from darter.dtypes import Bool
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
-from darter.frontend.casts import convert
-from darter.frontend.intrinsics import absolute, extremum, print_values
-from darter.frontend.operators import binary, truth
-from darter.frontend.promotion import plain_integer
-from darter.frontend.static_operators import run_native, settled
+from darter.frontend.calls.intrinsics import absolute, extremum, print_values
+from darter.frontend.numbers.casts import convert
+from darter.frontend.numbers.operators import binary, truth
+from darter.frontend.numbers.promotion import plain_integer
+from darter.frontend.numbers.static_operators import run_native, settled
 from darter.frontend.static_python import call_native, iterate, length
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

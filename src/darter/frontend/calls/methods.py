@@ -7,7 +7,7 @@ from typing import Any
 from darter.capture.structure import COMPARISON
 from darter.errors import KernelTypeError
 from darter.frontend import access
-from darter.frontend.static_operators import run_native, settled
+from darter.frontend.numbers.static_operators import run_native, settled
 from darter.frontend.static_python import call_native, check_mutable, item, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

@@ -14,7 +14,7 @@ from darter.errors import CompileError
 from darter.frontend.finish import finish
 from darter.frontend.frame import Frame, local_names
 from darter.frontend.layouts import with_fixed_extents
-from darter.frontend.literals import Site
+from darter.frontend.numbers.literals import Site
 from darter.frontend.parameters import parameter_value
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import KernelCall
@@ -114,7 +114,7 @@ def _trace(
 
 
 def _settled(trace: Callable[[dict[Site, ScalarType]], _Traced]) -> _Traced:
-    """Return the trace in which Python numbers have the types that they meet, even late; see ``frontend.literals``.
+    """Return the trace in which Python numbers have the types that they meet, even late; see ``numbers.literals``.
 
     A trace that was told more types than the one before and fails is forgotten: types are found for the better only.
     """

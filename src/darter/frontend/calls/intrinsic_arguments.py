@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from darter.errors import KernelTypeError
-from darter.frontend.promotion import is_number, strong
+from darter.frontend.numbers.promotion import is_number, strong
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     kind_of,

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable, Iterator
 
 from darter.errors import KernelValueError
-from darter.frontend.branches import guarded
+from darter.frontend.flow.branches import guarded
+from darter.frontend.flow.merging import Dead
 from darter.frontend.frame import RETURNED, LoopFlags
-from darter.frontend.merging import Dead
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue
 

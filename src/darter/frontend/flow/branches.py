@@ -7,9 +7,9 @@ from typing import Any
 
 from darter.dtypes import Bool
 from darter.errors import KernelTypeError
+from darter.frontend.flow.merging import Dead, Merge, Path
 from darter.frontend.frame import RESULT, RETURNED, UNSET
-from darter.frontend.merging import Dead, Merge, Path
-from darter.frontend.operators import negate
+from darter.frontend.numbers.operators import negate
 from darter.frontend.structure import (
     LeafType,
 )

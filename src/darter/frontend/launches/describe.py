@@ -7,7 +7,7 @@ from typing import Any
 
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import CompileError, KernelTypeError, KernelValueError
-from darter.frontend.promotion import default_type
+from darter.frontend.numbers.promotion import default_type
 from darter.frontend.tensors import raw_extent, raw_stride
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

@@ -13,13 +13,13 @@ from typing import Any
 
 from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
-from darter.frontend.branches import branch
-from darter.frontend.carried import Plan, Round, carried_by, end_leaves, end_values, entry_values, joined
+from darter.frontend.flow.branches import branch
+from darter.frontend.flow.carried import Plan, Round, carried_by, end_leaves, end_values, entry_values, joined
+from darter.frontend.flow.merging import Dead
+from darter.frontend.flow.ranges import in_range, index_type
 from darter.frontend.frame import RESULT, RETURNED, UNSET, LoopFlags, assigned_names, exits, mutated_names
-from darter.frontend.merging import Dead
-from darter.frontend.operators import negate, truth
-from darter.frontend.promotion import as_value, divisor_of
-from darter.frontend.ranges import in_range, index_type
+from darter.frontend.numbers.operators import negate, truth
+from darter.frontend.numbers.promotion import as_value, divisor_of
 from darter.frontend.structure import make_leaf, rebuild
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, RegisterArray, Unbound

@@ -6,7 +6,7 @@ from typing import Any
 
 from darter.dtypes import Bool, Int64, ScalarType
 from darter.errors import KernelTypeError
-from darter.frontend.promotion import common_type
+from darter.frontend.numbers.promotion import common_type
 from darter.frontend.tracer import Tracer, zero
 from darter.frontend.values import DeviceValue, kind_of
 from darter.ir.nodes import Binary, BinaryOp, Compare, CompareOp, Value

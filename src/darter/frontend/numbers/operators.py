@@ -12,8 +12,14 @@ from typing import Any
 from darter.capture.structure import ARITHMETIC, COMPARISON, TRUTH
 from darter.dtypes import Bool, Float32, Float64, Int32, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.promotion import as_value, common_type, derived, divisor_of, is_number, is_weak, strong
-from darter.frontend.static_operators import compares_identity, run_native, settled, static_binary, static_compare
+from darter.frontend.numbers.promotion import as_value, common_type, derived, divisor_of, is_number, is_weak, strong
+from darter.frontend.numbers.static_operators import (
+    compares_identity,
+    run_native,
+    settled,
+    static_binary,
+    static_compare,
+)
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, is_runtime, kind_of
 from darter.ir.nodes import (

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from darter.errors import KernelNameError, KernelTypeError
+from darter.frontend.flow.merging import Dead
 from darter.frontend.frame import RESULT
-from darter.frontend.merging import Dead
 from darter.frontend.structs import opened
 from darter.frontend.structure import (
     LeafType,

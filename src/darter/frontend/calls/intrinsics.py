@@ -10,13 +10,14 @@ from typing import Any
 
 from darter.dtypes import BFloat16, Bool, Float16, Float32, ScalarType
 from darter.errors import KernelTypeError
-from darter.frontend.casts import convert
-from darter.frontend.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
-from darter.frontend.literals import site_of
-from darter.frontend.memory_intrinsics import MEMORY
-from darter.frontend.operators import arithmetic, binary, math_function, truth
-from darter.frontend.promotion import as_value, common_type, default_type, derived, is_number, strong
-from darter.frontend.static_operators import run_native, static_binary
+from darter.frontend.calls.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
+from darter.frontend.calls.memory_intrinsics import MEMORY
+from darter.frontend.calls.warp_intrinsics import WARPS
+from darter.frontend.numbers.casts import convert
+from darter.frontend.numbers.literals import site_of
+from darter.frontend.numbers.operators import arithmetic, binary, math_function, truth
+from darter.frontend.numbers.promotion import as_value, common_type, default_type, derived, is_number, strong
+from darter.frontend.numbers.static_operators import run_native, static_binary
 from darter.frontend.structs import in_structures
 from darter.frontend.structure import join, leaf_type
 from darter.frontend.tracer import Tracer
@@ -26,7 +27,6 @@ from darter.frontend.values import (
     is_runtime,
     kind_of,
 )
-from darter.frontend.warp_intrinsics import WARPS
 from darter.ir.nodes import (
     Assert,
     Binary,

@@ -8,13 +8,13 @@ from typing import Any
 
 from darter.dtypes import Bool, Int64, Kind, ScalarType
 from darter.errors import ArgumentTypeError, KernelTypeError, KernelValueError
-from darter.frontend.branches import branch
-from darter.frontend.casts import convert
-from darter.frontend.describe import argument_facts, check_dims
-from darter.frontend.kernels import BuiltKernel, built_kernel
-from darter.frontend.operators import binary, compare
-from darter.frontend.overlap import check_overlap
-from darter.frontend.promotion import as_value, default_type, is_number, plain_integer, static_value, strong
+from darter.frontend.flow.branches import branch
+from darter.frontend.launches.describe import argument_facts, check_dims
+from darter.frontend.launches.kernels import BuiltKernel, built_kernel
+from darter.frontend.launches.overlap import check_overlap
+from darter.frontend.numbers.casts import convert
+from darter.frontend.numbers.operators import binary, compare
+from darter.frontend.numbers.promotion import as_value, default_type, is_number, plain_integer, static_value, strong
 from darter.frontend.tensors import EXTENT, POINTER, SCALAR, pointer, raw_extent, raw_stride
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (

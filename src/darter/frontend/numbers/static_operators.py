@@ -8,7 +8,7 @@ from typing import Any
 
 from darter.capture.structure import ARITHMETIC, COMPARISON, TEXT
 from darter.errors import CompileError, DarterError, KernelTypeError, StaticEvaluationError
-from darter.frontend.promotion import numpy_scalar
+from darter.frontend.numbers.promotion import numpy_scalar
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import kind_of
 

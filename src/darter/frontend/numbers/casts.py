@@ -7,7 +7,7 @@ from typing import Any
 
 from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError
-from darter.frontend.promotion import chosen, divisor_of, strong
+from darter.frontend.numbers.promotion import chosen, divisor_of, strong
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, kind_of
 from darter.ir.nodes import (

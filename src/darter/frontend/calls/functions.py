@@ -12,10 +12,10 @@ from typing import Any
 from darter import lang
 from darter.dtypes import ScalarType
 from darter.errors import CompileError, DarterError, KernelTypeError, SourceUnavailableError, UnsupportedSyntaxError
-from darter.frontend.builtin_calls import BUILTINS
+from darter.frontend.calls.builtins import BUILTINS
+from darter.frontend.calls.intrinsics import INTRINSICS, SPECIAL, cast_call
+from darter.frontend.calls.methods import call_method
 from darter.frontend.frame import RESULT, UNSET, Frame, local_names
-from darter.frontend.intrinsics import INTRINSICS, SPECIAL, cast_call
-from darter.frontend.methods import call_method
 from darter.frontend.static_python import NATIVE, call_native
 from darter.frontend.structs import construct, is_struct_class
 from darter.frontend.tracer import Tracer

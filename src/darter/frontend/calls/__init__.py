@@ -1,0 +1,1 @@
+"""What calling something means: functions are interpreted in place, builtins and intrinsics emit."""
