@@ -79,20 +79,20 @@ def values_of(record: Frozen) -> tuple[Any, ...]:
 def replaced(record: Record, **changes: Any) -> Record:
     """Return a copy of ``record`` with other values in some fields; raises ``TypeError`` for a name that is none."""
     cls = type(record)
-    values = dict(zip(cls._fields, values_of(record), strict=True))
-    return cls(**{**values, **changes})
+    values = [changes.pop(field) if field in changes else getattr(record, field) for field in cls._fields]
+    return cls(*values, **changes)
 
 
 def _bound(cls: _FrozenType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Return the values of all fields; raises ``TypeError`` as a call of a function with these parameters does."""
-    fields = cls._fields
-    given = dict(zip(fields, args, strict=False))
-    twice, unknown = given.keys() & kwargs.keys(), kwargs.keys() - set(fields)
-    values = {**cls._defaults, **given, **kwargs}
-    missing = [field for field in fields if field not in values]
-    if len(args) > len(fields) or twice or unknown or missing:
+    fields, defaults, named = cls._fields, cls._defaults, dict(kwargs)
+    try:
+        values = [named.pop(field) if field in named else defaults[field] for field in fields[len(args) :]]
+    except KeyError:
+        values = []
+    if named or len(args) + len(values) != len(fields):
         raise TypeError(
             f"{cls.__qualname__}() takes {', '.join(fields)}; found {len(args)} by position and "
             f"{', '.join(kwargs) or 'none'} by name"
         )
-    return tuple([values[field] for field in fields])
+    return (*args, *values)

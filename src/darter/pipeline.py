@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from darter import _native
@@ -13,13 +13,12 @@ from darter.artifacts.artifact import Artifact
 from darter.artifacts.key import KeyRecord, key_record
 from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
-from darter.backends import Loaded, registry
+from darter.backends import registry
 from darter.backends.assembler import Assembler
 from darter.capture.argument_roots import argument_roots
-from darter.capture.baseline import install
+from darter.capture.baseline import guards_of, install
 from darter.capture.fingerprint import code_fingerprint
 from darter.capture.record import CaptureRecord
-from darter.capture.resolve import resolve
 from darter.config import Config, resolve_steering, steering_variables
 from darter.errors import CaptureRaceError
 from darter.frozen import Frozen
@@ -70,7 +69,7 @@ class _Pipeline:
 
     def __init__(self) -> None:
         self._builds = Builds()
-        self._modules: Modules[Loaded] = Modules()
+        self._modules = Modules()
         self._keys: dict[types.CodeType, set[bytes]] = {}
         self._lock = ProcessLock()
 
@@ -94,8 +93,9 @@ class _Pipeline:
 
     def found(self, request: BuildRequest) -> Literal["memory", "disk"] | None:
         """Return where :meth:`build` would find the request built; loads, compiles and counts nothing."""
-        key = _key(request, _resolved(request))
-        accept = _acceptance(request)
+        stage = _resolved(request)
+        key = _key(request, stage)
+        accept = _Acceptance(request, stage.variables)
         if self._builds.find(key.data, accept) is not None:
             return "memory"
         return None if local_store().lookup(key, accept) is None else "disk"
@@ -114,7 +114,7 @@ class _Pipeline:
     def _build(self, request: BuildRequest) -> Built:
         stage = _resolved(request)
         key = _key(request, stage)
-        accept = _acceptance(request)
+        accept = _Acceptance(request, stage.variables)
         origin = "memory"
         found = self._builds.find(key.data, accept)
         if found is None:
@@ -128,27 +128,21 @@ class _Pipeline:
             found = local_store().obtain(key, accept, make)
             origin = "compile" if compiled else "disk" if found.from_disk else "memory"
             self._keep(request.function, key, found)
-        return self._load(request, stage, found, origin)
+        return self._load(request, stage, found, accept, origin)
 
     def _keep(self, function: types.FunctionType, key: KeyRecord, build: Build) -> None:
         with self._lock:
             self._keys.setdefault(function.__code__, set()).add(key.data)
         self._builds.add(key.data, build)
 
-    def _load(self, request: BuildRequest, stage: _Stage, build: Build, origin: Any) -> Built:
+    def _load(self, request: BuildRequest, stage: _Stage, build: Build, accept: _Acceptance, origin: Any) -> Built:
         artifact = build.artifact
         loaded = self._modules.obtain(
             artifact,
             str(request.device),
             lambda: stage.backend.load(_shown(artifact, request.function), request.device),
         )
-        guards = install(
-            CaptureRecord.from_bytes(build.manifest),
-            request.function,
-            request.owner,
-            argument_roots(request.descriptors),
-            stage.variables,
-        )
+        guards = accept.guards(build.manifest)
         registry.describe_messages(request.device, loaded, _places(request.function, artifact))
         state = _native.CallState(
             artifact.program,
@@ -200,13 +194,27 @@ def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
     )
 
 
-def _acceptance(request: BuildRequest) -> Callable[[bytes], bool]:
-    roots = argument_roots(request.descriptors)
+class _Acceptance:
+    """Tells of manifests whether they hold for a request; what told so of one guards the call state."""
 
-    def accept(manifest: bytes) -> bool:
-        return not resolve(CaptureRecord.from_bytes(manifest), request.function, request.owner, roots)
+    def __init__(self, request: BuildRequest, variables: Mapping[str, str | None]) -> None:
+        roots = argument_roots(request.descriptors)
+        self._subject = (request.function, request.owner, roots, variables)
+        self._accepted: dict[bytes, _native.Guards] = {}
 
-    return accept
+    def __call__(self, manifest: bytes) -> bool:
+        guards = guards_of(CaptureRecord.from_bytes(manifest), *self._subject)
+        holds = guards.holds()
+        if holds:
+            self._accepted[manifest] = guards
+        return holds
+
+    def guards(self, manifest: bytes) -> _native.Guards:
+        """Return the guards of a manifest, which hold; raises ``CaptureRaceError`` where a captured value changed."""
+        guards = self._accepted.get(manifest)
+        if guards is not None and guards.holds():
+            return guards
+        return install(CaptureRecord.from_bytes(manifest), *self._subject)
 
 
 def _compile(request: BuildRequest, stage: _Stage) -> Build:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-_BUILT_IN = ("_sha2", "_sha256")
-"""CPython's module, from 3.12 on and before; a build may have left it out."""
+_BUILT_IN = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+"""CPython's module; a build may have left it out."""
 
 
 def sha256(data: bytes = b"") -> _Hash:
@@ -26,9 +26,7 @@ def sha256(data: bytes = b"") -> _Hash:
 
 
 def _built_in() -> ModuleType:
-    for name in _BUILT_IN:
-        try:
-            return importlib.import_module(name)
-        except ImportError:
-            continue
-    return importlib.import_module("hashlib")
+    try:
+        return importlib.import_module(_BUILT_IN)
+    except ImportError:
+        return importlib.import_module("hashlib")

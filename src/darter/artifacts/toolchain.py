@@ -116,21 +116,23 @@ def _marks(package: str) -> tuple[str, int]:
     The time of the last change of the inode stands among it, which no program can set back as it can the time of the
     content.
     """
-    paths = [path for _, path in _source_files(package)]
-    paths.append(_native_module(package) or "")
-    folder = _compiler_folder()
-    if folder is not None:
-        paths += [os.path.join(folder, "_version.py"), os.path.join(folder, "binding", _COMPILER_LIBRARY)]
-    lines, changed_ns = [_python()], 0
-    for path in sorted(paths):
+    compiler = _compiler_folder() or ""
+    files = [
+        *_source_files(package),
+        ("native module", _native_module(package) or ""),
+        ("compiler's version", os.path.join(compiler, "_version.py")),
+        ("compiler", os.path.join(compiler, "binding", _COMPILER_LIBRARY)),
+    ]
+    lines, changed_ns = [_python(), package, compiler], 0
+    for name, path in sorted(files):
         try:
             found = os.stat(path)
         except OSError:
-            lines.append(f"{path} absent")
+            lines.append(f"{name} absent")
             continue
-        times = found.st_mtime_ns, found.st_ctime_ns
-        lines.append(f"{path} {found.st_size} {times} {found.st_dev} {found.st_ino}")
-        changed_ns = max(changed_ns, *times)
+        content_ns, inode_ns = found.st_mtime_ns, found.st_ctime_ns
+        lines.append(f"{name} {found.st_size} {content_ns} {inode_ns} {found.st_ino}")
+        changed_ns = max(changed_ns, content_ns, inode_ns)
     return "\n".join(lines), changed_ns
 
 

@@ -53,6 +53,23 @@ class Baseline:
         return found
 
 
+def guards_of(
+    record: CaptureRecord,
+    function: types.FunctionType,
+    owner_class: type | None = None,
+    arguments: Mapping[str, object] | None = None,
+    environment: Mapping[str, str | None] | None = None,
+) -> Guards:
+    """Return the guards of ``record``: armed first, then compared with the live program when they are first asked.
+
+    ``arguments`` are the classes of object arguments by parameter name, as they were given to the recorder.
+    ``environment`` are variables that the build used beyond the record, with the values that it saw
+    (``darter.config.steering_variables()``): guarded here, but resolved in the primary key and so in no manifest.
+    """
+    guarded = replaced(record, entries=(*record.entries, *_environment_entries(environment or {})))
+    return Guards(Baseline(guarded, roots(function, owner_class, arguments)), ABSENT)
+
+
 def install(
     record: CaptureRecord,
     function: types.FunctionType,
@@ -60,22 +77,16 @@ def install(
     arguments: Mapping[str, object] | None = None,
     environment: Mapping[str, str | None] | None = None,
 ) -> Guards:
-    """Return the guards of ``record``: armed first, then compared with the live program.
-
-    The last step before a call state is published.  ``arguments`` are the classes of object arguments by parameter
-    name, as they were given to the recorder.  ``environment`` are variables that the build used beyond the record, with
-    the values that it saw (``darter.config.steering_variables()``): guarded here, but resolved in the primary key and
-    so in no manifest.
+    """Return the guards of ``record``, as :func:`guards_of` does, which hold: the last step before a call state is
+    published.
 
     Raises:
         CaptureRaceError: the record does not hold, because a captured value changed since it was recorded; nothing is
             to be published.
     """
-    guarded = replaced(record, entries=(*record.entries, *_environment_entries(environment or {})))
-    baseline = Baseline(guarded, roots(function, owner_class, arguments))
-    guards = Guards(baseline, ABSENT)
+    guards = guards_of(record, function, owner_class, arguments, environment)
     if not guards.holds():
-        changes = "; ".join(str(difference) for difference in baseline.differences())
+        changes = "; ".join(map(str, guards.differences()))
         raise CaptureRaceError(f"captured state changed while '{function.__qualname__}' was being compiled: {changes}")
     return guards
 

@@ -35,11 +35,14 @@ _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _IMMUTABLE_TYPE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 
-class _Absent(enum.Enum):
-    ABSENT = "absent"
+class _Absent:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ABSENT"
 
 
-ABSENT: Final = _Absent.ABSENT
+ABSENT: Final = _Absent()
 """What a read gives where the name is not there; never a captured value."""
 
 
@@ -141,7 +144,7 @@ def refusal(value: object) -> CaptureRefusedError:
 
 def join(tag: bytes, parts: Iterable[bytes]) -> bytes:
     """Return ``tag`` and the parts, each behind its length, so that no two structures share an encoding."""
-    return b"".join((tag, b"(", *(b"%d:%b" % (len(part), part) for part in parts), b")"))
+    return b"".join([tag, b"(", *[b"%d:%b" % (len(part), part) for part in parts], b")"])
 
 
 def _text(value: str) -> bytes:
@@ -217,7 +220,7 @@ _ENCODERS: Final[dict[type, _Encoder]] = {
     complex: lambda value, _depth: b"complex:" + _float_bits(value.real) + _float_bits(value.imag),
     str: lambda value, _depth: b"str:" + _text(value),
     bytes: lambda value, _depth: b"bytes:" + value,
-    tuple: lambda value, depth: join(b"tuple", (encode(item, depth + 1) for item in value)),
+    tuple: lambda value, depth: join(b"tuple", [encode(item, depth + 1) for item in value]),
     frozenset: _frozenset,
     range: _range,
     slice: _slice,

@@ -10,7 +10,7 @@ import types
 from typing import Any
 
 from darter.capture.fingerprint import ABSENT
-from darter.signature.plan import ParamPlan
+from darter.signature.plan import ParamPlan, SignaturePlan
 from darter.signature.planner import plan_signature
 
 
@@ -19,7 +19,12 @@ def parameters_value(function: types.FunctionType, is_method: int) -> tuple[Any,
 
     Raises ``SignatureError`` for annotations that mean nothing (any more).
     """
-    return tuple(map(_told, plan_signature(function, bool(is_method)).parameters))
+    return demanded(plan_signature(function, bool(is_method)))
+
+
+def demanded(plan: SignaturePlan) -> tuple[Any, ...]:
+    """Return what each parameter of a plan demands, as nested tuples."""
+    return tuple(map(_told, plan.parameters))
 
 
 def _told(plan: ParamPlan) -> tuple[Any, ...]:

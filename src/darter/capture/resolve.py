@@ -84,7 +84,10 @@ def read_tree(record: CaptureRecord) -> ReadNode:
     def node(path: Path) -> ReadNode:
         found = top
         for step in path:
-            found = found.reads.setdefault(step, ReadNode())
+            below = found.reads.get(step)
+            if below is None:
+                below = found.reads[step] = ReadNode()
+            found = below
         return found
 
     for path, found in record:

@@ -25,7 +25,7 @@ from darter.later import later
 from darter.launch.counts import CacheInfo, Counts
 from darter.launch.options import JitOptions, jit_options
 from darter.launch.parameters import parameters_of
-from darter.launch.request import Builder, BuildRequest
+from darter.launch.request import BuildRequest
 from darter.launch.variants import Variant, Variants
 from darter.launch.wrapping import wrap
 from darter.process_lock import ProcessLock
@@ -36,6 +36,7 @@ from darter.signature.planner import plan_signature
 
 if TYPE_CHECKING:
     from darter.launch import explain
+    from darter.launch.builder import Builder
     from darter.signature import words as full_key
 else:
     # Words for people, and the readable twin of the native key: a launch that goes well needs neither.
@@ -95,8 +96,9 @@ class Launcher:
     def plan(self) -> SignaturePlan:
         """Return the parameter plan, made at the first use: annotations may name what is defined later."""
         if self._plan is None:
-            self._planned_for = parameters_of(self.function, self._is_method)
-            self._plan = plan_signature(self.function, self._is_method)
+            plan = plan_signature(self.function, self._is_method)
+            self._planned_for = parameters_of(self.function, plan)
+            self._plan = plan
             self._dispatcher.verify_keys = Config.from_environment().verify_keys
         return self._plan
 
@@ -131,7 +133,7 @@ class Launcher:
             drifted = self._variants.drifted(words)
             if drifted is not None and self._on_drift() == "raise":
                 raise CaptureDriftError(explain.drift_message(self.plan().name, drifted.guards))
-        if parameters_of(self.function, self._is_method) != self._planned_for:
+        if self._is_planned_for_others():
             raise CaptureDriftError(explain.parameters_message(self.plan().name))
         try:
             return self._build(description, words, stream)
@@ -176,7 +178,7 @@ class Launcher:
         drifted = self._variants.drifted(words)
         if drifted is not None and self._on_drift() == "raise":
             return explain.report("drift", explain.drift_lines(drifted.guards))
-        if parameters_of(self.function, self._is_method) != self._planned_for:
+        if self._is_planned_for_others():
             return explain.report("drift", (explain.parameters_message(self.plan().name),))
         found = self._builder.found(self._request(description))
         outcome = "compile" if found is None else f"{found} hit"
@@ -219,6 +221,10 @@ class Launcher:
             self._dispatcher._clear()
 
     # -- building -----------------------------------------------------------------------------------------------------
+
+    def _is_planned_for_others(self) -> bool:
+        """Return whether the function's parameters or their defaults were changed since the plan was made."""
+        return parameters_of(self.function, plan_signature(self.function, self._is_method)) != self._planned_for
 
     def _on_drift(self) -> str:
         return self.options.on_drift or process.on_drift

@@ -6,14 +6,12 @@ A kernel that a factory makes again finds its module again.  Content is the key,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
 
 from darter.artifacts.artifact import Artifact
 from darter.artifacts.store import Build
+from darter.backends import Loaded
 from darter.process_lock import ProcessLock
 from darter.sha256 import sha256
-
-Module = TypeVar("Module")
 
 
 class Builds:
@@ -43,16 +41,16 @@ class Builds:
             return [build for key in keys for build in self._builds.pop(key, ())]
 
 
-class Modules(Generic[Module]):
+class Modules:
     """Loaded modules by (content of the artifact, context); none leaves it but by :meth:`take`."""
 
     __slots__ = ("_loaded", "_lock")
 
     def __init__(self) -> None:
-        self._loaded: dict[tuple[bytes, str], Module] = {}
+        self._loaded: dict[tuple[bytes, str], Loaded] = {}
         self._lock = ProcessLock()
 
-    def obtain(self, artifact: Artifact, context: str, load: Callable[[], Module]) -> Module:
+    def obtain(self, artifact: Artifact, context: str, load: Callable[[], Loaded]) -> Loaded:
         """Return the module of an artifact in a context, loaded once."""
         key = (digest(artifact), context)
         with self._lock:
@@ -60,7 +58,7 @@ class Modules(Generic[Module]):
                 self._loaded[key] = load()
             return self._loaded[key]
 
-    def take(self, artifacts: Iterable[Artifact] | None) -> list[Module]:
+    def take(self, artifacts: Iterable[Artifact] | None) -> list[Loaded]:
         """Remove and return the modules of some artifacts in every context, or all modules."""
         wanted = None if artifacts is None else {digest(artifact) for artifact in artifacts}
         with self._lock:

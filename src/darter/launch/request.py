@@ -1,10 +1,10 @@
-"""What is asked of the stages that build a launch, and what they answer; ``kernel`` wires the stages themselves."""
+"""What is asked of the stages that build a launch, and what they answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from types import FunctionType
-from typing import Literal, Protocol
+from typing import Literal
 
 from darter._native import CallState, Guards
 from darter.frozen import Frozen
@@ -50,22 +50,3 @@ class Built(Frozen):
     state: CallState
     guards: Guards
     origin: Literal["compile", "disk", "memory"]
-
-
-class Builder(Protocol):
-    """The stages behind a miss."""
-
-    def build(self, request: BuildRequest, stream: int) -> Built:
-        """Return a ready launch, from memory, from disk or from the front end.
-
-        ``stream`` is the handle of the stream that it will run on; raises ``StreamCaptureError`` if that is captured.
-        """
-
-    def key(self, request: BuildRequest) -> str:
-        """Return the primary key in hexadecimal."""
-
-    def found(self, request: BuildRequest) -> Literal["memory", "disk"] | None:
-        """Return where :meth:`build` would find the request built; loads, compiles and counts nothing."""
-
-    def forget(self, function: FunctionType) -> None:
-        """Drop what this process keeps of the function's builds; entries on disk stay."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, Final
 
 from darter.dtypes import ScalarType
 from darter.frozen import Frozen
@@ -27,11 +27,14 @@ class ParamKind(enum.IntEnum):
     JIT_ARGUMENT = 9
 
 
-class _Missing(enum.Enum):
-    MISSING = "missing"
+class _Missing:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "MISSING"
 
 
-MISSING = _Missing.MISSING
+MISSING: Final = _Missing()
 """Stands for "no default", since None is a default."""
 
 

@@ -82,10 +82,14 @@ def plan_signature(function: Callable[..., Any], owner: bool) -> SignaturePlan:
         else:
             annotation = function.__annotations__.get(name, Any)
             plan = _plan_at(f"{where}: parameter '{name}'", name, annotation, scope)
+        default = defaults.get(name, MISSING)
         parameters.append(
-            _with_default(
-                replaced(plan, positional_only=index < code.co_posonlyargcount, keyword_only=index >= positional),
-                defaults.get(name, MISSING),
+            replaced(
+                plan,
+                default=default,
+                positional_only=index < code.co_posonlyargcount,
+                keyword_only=index >= positional,
+                optional=plan.optional or (default is None and not _takes_none(plan)),
             )
         )
     return SignaturePlan(function.__qualname__, tuple(parameters))
@@ -100,9 +104,10 @@ def plan_class(cls: type) -> tuple[ParamPlan, ...]:
     return _plan_class(cls, ())
 
 
-def _with_default(plan: ParamPlan, default: Any) -> ParamPlan:
-    takes_none = plan.kind in (ParamKind.ANY, ParamKind.STREAM) or plan == ParamPlan(plan.name, ParamKind.CONSTEXPR)
-    return replaced(plan, default=default, optional=plan.optional or (default is None and not takes_none))
+def _takes_none(plan: ParamPlan) -> bool:
+    """True where None is a value like any other."""
+    is_any_constexpr = plan.kind is ParamKind.CONSTEXPR and plan.constexpr_type is None
+    return is_any_constexpr or plan.kind in (ParamKind.ANY, ParamKind.STREAM)
 
 
 def _plan_at(where: str, name: str, annotation: Any, scope: Scope, outer: tuple[type, ...] = ()) -> ParamPlan:
