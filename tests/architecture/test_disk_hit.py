@@ -41,7 +41,7 @@ print(json.dumps({"disk_hits": added.add.cache_info().disk_hits, "modules": impo
 """
 
 NEEDED = """
-    later pipeline process_lock sha256 source target
+    later pipeline process_lock sha256 source source.own_lines source.same_code target
     artifacts artifacts.artifact artifacts.directory artifacts.format artifacts.key artifacts.settings
     artifacts.store artifacts.toolchain
     backends backends.assembler backends.cpu backends.registry

@@ -10,6 +10,7 @@ import pathlib
 
 import pytest
 
+from darter import source
 from darter.errors import SourceUnavailableError
 from darter.source import source_of
 
@@ -90,8 +91,8 @@ def test_lambdas_inside_lambdas_of_one_line_are_told_apart():
 def test_two_lambdas_on_one_line_are_told_apart():
     first, second = (source_of(function).digest_text for function in PAIR)
     assert first != second
-    assert "value=1" in first
-    assert "value=2" in second
+    assert "Constant(1," in first
+    assert "Constant(2," in second
 
 
 def test_the_digest_ignores_docstring_decorators_and_place(tmp_path):
@@ -137,7 +138,7 @@ def test_code_without_source_says_so_and_a_cell_run_again_is_found_anew():
         text = f"def f(x):\n    return {value}\n"
         exec(compile(text, "<cell 7>", "exec"), namespace)
         linecache.cache["<cell 7>"] = (len(text), None, text.splitlines(keepends=True), "<cell 7>")
-        assert f"value={value}" in source_of(namespace["f"]).digest_text
+        assert f"Constant({value}," in source_of(namespace["f"]).digest_text
 
 
 def test_changed_bytecode_is_refused():
@@ -165,3 +166,102 @@ def test_a_file_of_the_same_size_and_time_is_read_again(tmp_path):
 
     for number in (1, 2, 3):
         assert f"return {number}" in source_of(loaded(number)).lines[1]
+
+
+# -- from a function's own lines --------------------------------------------------------------------------------------
+
+AROUND = '''
+import functools
+import math
+
+
+class Shapes:
+    limit = 3
+
+    def method(self, n):
+        # a comment further left than the body
+  # and one further still
+        text = """a string
+that goes on at the left
+"""
+        return (
+            n,
+        text)
+
+    @functools.lru_cache(
+        maxsize=3,
+    )
+    def decorated(
+        self,
+        n=1,
+    ):
+        """A docstring."""
+        return n + 1
+
+    def mangled(self):
+        return self.__limit
+
+    def asks_above(self):
+        return super().__str__()
+
+
+def factory(scale, other):
+    def closing(x):
+        def inner(y):
+            return math.sqrt(y) * scale + other
+        return inner(x)
+
+    def closing_over_nothing(x): return x + 1; 2
+
+    return closing, closing_over_nothing
+
+
+def branches(n):
+    if n:
+        return math.floor(n)
+    else:
+        return 2
+async def right_after(n):
+    return n
+'''
+
+
+@pytest.mark.parametrize("lines_above", [0, 3])
+def test_own_lines_give_the_node_that_the_whole_file_gives(tmp_path, monkeypatch, lines_above):
+    path = tmp_path / "around.py"
+    path.write_text("\n" * lines_above + AROUND)
+    scope: dict[str, object] = {"__name__": "around"}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    shapes = scope["Shapes"]
+    functions = [
+        shapes.method,
+        shapes.decorated.__wrapped__,
+        shapes.mangled,
+        shapes.asks_above,
+        scope["factory"],
+        *scope["factory"](1, 2),
+        scope["branches"],
+        scope["right_after"],
+    ]
+    own = [source.node_from_own_lines(f, tuple(linecache.getlines(str(path)))) for f in functions]
+    monkeypatch.setattr(source, "node_from_own_lines", lambda function, lines: None)
+    for function, node in zip(functions, own, strict=True):
+        whole = source.source_of(function).node
+        if node is not None:
+            assert ast.dump(node, include_attributes=True) == ast.dump(whole, include_attributes=True)
+    # Names that a class changes, and a string that comes out of the block, take the whole file.
+    assert [f.__name__ for f, node in zip(functions, own, strict=True) if node is None] == [
+        "method",
+        "mangled",
+        "asks_above",
+    ]
+
+
+def test_a_file_that_changed_above_a_function_is_searched_whole(tmp_path):
+    path = tmp_path / "moved.py"
+    path.write_text("def f(n):\n    return n + 1\n")
+    scope: dict[str, object] = {"__name__": "moved"}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    path.write_text("def g(n):\n    return n + 1\n\n\ndef f(n):\n    return n + 1\n")
+    linecache.checkcache(str(path))
+    assert source.source_of(scope["f"]).first_line == 5

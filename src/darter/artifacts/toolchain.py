@@ -31,7 +31,7 @@ GENERATING_SOURCES = (
     "ir",
     "lang",
     "signature",
-    "source.py",
+    "source",
     "target.py",
 )
 """Parts of the package whose text decides what an artifact holds, relative to the package's folder."""

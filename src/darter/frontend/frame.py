@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from darter.ir.nodes import Loc
-from darter.source import FunctionNode, FunctionSource
+from darter.source import FunctionSource
+from darter.source.own_lines import FunctionNode
 
 
 class _Unset(enum.Enum):

@@ -1,4 +1,4 @@
-"""What ``darter bench kernels --backend cpu`` measures: kernels next to numpy, one and two threads, cold compiles."""
+"""What ``darter bench kernels --backend cpu`` measures: kernels next to numpy, threads, compiles, disk hits."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from darter import _native
+from darter.cli.bench.disk_hits import disk_hit_rows
 from darter.cli.beside import module_beside
 from darter.cli.report_json import Row
 
@@ -33,6 +34,7 @@ def cpu_rows(rounds: int) -> Iterator[Row]:
         RuntimeError: a kernel's result is wrong.
     """
     yield from _compile_rows()
+    yield from disk_hit_rows("cpu")
     yield from _softmax_rows(rounds)
     yield _add_row(rounds)
     _native.set_cpu_threads(0)

@@ -1,4 +1,4 @@
-"""``python -m darter.cli.bench.cuda_compile_times cold|disk``: milliseconds to a loaded cubin, or of a disk hit."""
+"""``python -m darter.cli.bench.cuda_compile_times``: milliseconds to a loaded cubin, in a process of its own."""
 
 from __future__ import annotations
 
@@ -31,19 +31,6 @@ def cold() -> dict[str, float]:
     return {"first": adds[0], "vector_add": statistics.median(adds[1:]), "softmax": statistics.median(softmaxes)}
 
 
-def disk() -> dict[str, float]:
-    """Return the time of the first vector add of a process whose store has it, after the context was made."""
-    import torch
-
-    x = torch.ones(1000, device="cuda", dtype=torch.float32)
-    torch.cuda.synchronize()
-    add = module_beside("examples.vector_add").add
-    spent = _milliseconds(add, x, x, x)
-    if "llvmlite" in sys.modules:
-        raise RuntimeError("the first call compiled; the store should have had it")
-    return {"vector_add": spent}
-
-
 def _milliseconds(run: Callable[..., Any], *arguments: Any) -> float:
     began = time.perf_counter()
     run(*arguments)
@@ -51,4 +38,4 @@ def _milliseconds(run: Callable[..., Any], *arguments: Any) -> float:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps({"cold": cold, "disk": disk}[sys.argv[1]]()) + "\n")
+    sys.stdout.write(json.dumps(cold()) + "\n")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from darter.cli.bench.cuda_kernel_cases import SETS, KernelCase, kernel_cases
+from darter.cli.bench.disk_hits import disk_hit_rows
 from darter.cli.report_json import Row
 
 LAUNCHES = 3 * SETS
@@ -104,17 +105,16 @@ def _timed(run: Any, launches: int) -> float:
 
 def _compile_rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="darter-bench-") as cache:
-        cold = _in_new_process("cold", cache)
-        hits = [_in_new_process("disk", cache)["vector_add"] for _ in range(5)]
+        cold = _cold_times(cache)
     for name, milliseconds in cold.items():
         yield Row(f"cold_compile/{name}", milliseconds, "ms")
-    yield Row("disk_hit/vector_add", statistics.median(hits), "ms", {"min": min(hits), "all": hits})
+    yield from disk_hit_rows("cuda")
 
 
-def _in_new_process(mode: str, cache: str) -> dict[str, float]:
+def _cold_times(cache: str) -> dict[str, float]:
     """Return what ``cuda_compile_times`` measures, without the driver's own cache of assembled code."""
     environment = {**os.environ, "CUDA_CACHE_DISABLE": "1", "DARTER_CACHE_DIR": cache}
-    command = [sys.executable, "-m", "darter.cli.bench.cuda_compile_times", mode]
+    command = [sys.executable, "-m", "darter.cli.bench.cuda_compile_times"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
