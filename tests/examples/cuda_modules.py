@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from darter.cli.demo_cases import DemoCase, demo_cases, example
+from darter.cli.demo_cases import DemoCase, demo_cases
 from darter.ir.nodes import Module
+from examples.scaled_layer import ScaledLayer
 from examples.serving import rmsnorm, softmax
 from examples.serving.fused_compress_attn import make_fused_compress_attn
 from examples.serving.hca_compress_forward import make_hca_compress_forward
@@ -25,13 +27,12 @@ _GEOMETRY = Geometry(128, 64, 4, True, 8, 32, "fp8", "e4m3fnuz", True, True)
 
 
 def _demo(case: DemoCase) -> Module:
-    launcher, arguments = case.pick(example(case.module)), case.make(4, 128)
-    if isinstance(launcher, type(example("scaled_layer").ScaledLayer(1.0, 1.0))):
-        owner = type(launcher)
-        return harness.traced(
-            owner.__dict__["__call__"].__wrapped__, launcher, *arguments.values(), owner=owner, target=harness.GPU
-        )
-    return harness.traced(launcher.__wrapped__, *arguments.values(), target=harness.GPU)
+    module = importlib.import_module(f"examples.{case.module}")
+    launcher, arguments = case.pick(module), case.make(4, 128)
+    if isinstance(launcher, ScaledLayer):
+        call = ScaledLayer.__dict__["__call__"].__wrapped__
+        return harness.traced(call, launcher, *arguments.values(), owner=ScaledLayer, target=harness.GPU)
+    return _traced(launcher, *arguments.values())
 
 
 def _traced(launcher: Any, *arguments: Any) -> Module:

@@ -30,6 +30,12 @@ def test_every_architecture_assembles(name: str, arch: str) -> None:
         assert code[f".text.{kernel.symbol}"] > 0
 
 
+@pytest.mark.parametrize("arch", cuda.ARCHITECTURES)
+def test_every_architecture_that_can_be_asked_for_assembles(arch: str) -> None:
+    cubin = cuda.compile(module_of("vector_add"), Target("cuda", arch, "", 32), ptxas()).code
+    assert any(section.name == ".text.add_kernel_0" for section in sections(cubin))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_line_table_is_all_that_line_info_adds_to_the_ptx(name: str) -> None:
     module = module_of(name)
