@@ -22,6 +22,7 @@ constexpr Result kNotInitialized = 3;
 
 enum DeviceAttribute : int {
   kMultiprocessorCount = 16,
+  kThreadsPerMultiprocessor = 39,
   kCapabilityMajor = 75,
   kCapabilityMinor = 76,
   kSharedBytesOptIn = 97,

@@ -255,6 +255,7 @@ PyObject* kernel_resources(PyObject* object, PyObject* args) {
   int local = 0;
   int threads = 0;
   int blocks = 0;
+  int most = 0;
   const int* block = self->base.block;
   Result status = current.status();
   if (status == kSuccess) status = api->function_attribute(&registers, kRegisters, self->function);
@@ -265,9 +266,14 @@ PyObject* kernel_resources(PyObject* object, PyObject* args) {
     status = api->occupancy(&blocks, self->function, block[0] * block[1] * block[2],
                             static_cast<size_t>(dynamic_shared_bytes));
   }
+  if (status == kSuccess) {
+    status = api->device_attribute(&most, kThreadsPerMultiprocessor, self->context->device);
+  }
   if (status != kSuccess) return raise_status(status, "cuFuncGetAttribute", ""), nullptr;
-  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i}", "registers", registers, "shared_bytes", shared, "local_bytes", local,
-                       "max_threads", threads, "blocks_per_multiprocessor", blocks);
+  const int resident = block[0] * block[1] * block[2] * blocks;
+  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:i}", "registers", registers, "shared_bytes", shared, "local_bytes",
+                       local, "max_threads", threads, "blocks_per_multiprocessor", blocks, "occupancy_percent",
+                       most > 0 ? resident * 100 / most : 0);
 }
 
 PyMethodDef methods[] = {

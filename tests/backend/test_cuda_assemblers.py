@@ -87,7 +87,8 @@ def test_resources_are_told_of_what_is_loaded(cuda):
     line = launcher.explain(x, x, x, resources=True).split("\n")[1]
     assert re.fullmatch(
         r"kernel '\w+': [1-9]\d* registers a thread, \d+ bytes of static shared memory, 0 bytes of local memory "
-        r"\(spills\), at most \d+ threads a block, [1-9]\d* blocks a multiprocessor",
+        r"\(spills\), at most \d+ threads a block, [1-9]\d* blocks a multiprocessor "
+        r"\([1-9]\d* % of its threads\)",
         line,
     )
     dt.synchronize()

@@ -43,7 +43,7 @@ def _resources(kernel: KernelHandle) -> str:
     return (
         f"{found['registers']} registers a thread, {found['shared_bytes']} bytes of static shared memory, "
         f"{found['local_bytes']} bytes of local memory (spills), at most {found['max_threads']} threads a block, "
-        f"{found['blocks_per_multiprocessor']} blocks a multiprocessor"
+        f"{found['blocks_per_multiprocessor']} blocks a multiprocessor ({found['occupancy_percent']} % of its threads)"
     )
 
 

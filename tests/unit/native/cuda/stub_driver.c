@@ -41,7 +41,7 @@ R cuDeviceGet(int* d, int i) { *d = i; return i < 2 ? done("cuDeviceGet", "") : 
 R cuDeviceGetName(char* s, int n, int d) { (void)d; snprintf(s, n, "stub"); return 0; }
 R cuDeviceGetAttribute(int* v, int a, int d) {
   (void)d;
-  *v = a == 75 ? 9 : a == 76 ? 0 : a == 97 ? 232448 : 132;
+  *v = a == 75 ? 9 : a == 76 ? 0 : a == 97 ? 232448 : a == 39 ? 2048 : 132;
   return 0;
 }
 R cuDevicePrimaryCtxRetain(void** c, int d) { *c = context_of(d); return done("cuDevicePrimaryCtxRetain", d ? "1" : "0"); }

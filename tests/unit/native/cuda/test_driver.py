@@ -269,6 +269,7 @@ def test_resources_of_a_kernel(run_on_stub):
     printed = run_on_stub("print(kernel(context().load(b'cubin', 1)).resources())")
     assert "'registers': 40" in printed
     assert "'blocks_per_multiprocessor': 4" in printed
+    assert "'occupancy_percent': 25" in printed
 
 
 def test_a_state_whose_launch_does_not_fit_its_kernel_is_refused(run_on_stub):
