@@ -10,6 +10,8 @@ from rich.table import Table
 
 from darter.artifacts.settings import StoreSettings, settings_from
 from darter.cli.report_json import machine
+from darter.config import resolve_steering, steering_variables
+from darter.errors import DarterError
 
 
 def info() -> None:
@@ -20,6 +22,8 @@ def info() -> None:
     for name, text in store_facts(settings_from(os.environ)).items():
         table.add_row(name, text)
     table.add_row("target", _target())
+    for name, text in cuda_facts().items():
+        table.add_row(name, text)
     Console().print(table)
 
 
@@ -33,6 +37,18 @@ def store_facts(settings: StoreSettings) -> dict[str, str]:
         "store": settings.directory,
         "entries": f"{len(files)}, {size_mib:.1f} MiB of at most {settings.limit_bytes / 2**20:.0f} MiB",
     }
+
+
+def cuda_facts() -> dict[str, str]:
+    """Return what makes cubins under the environment as it stands, and where CUDA's device library lies."""
+    from darter.artifacts import cuda_toolkit
+    from darter.backends import cuda
+
+    try:
+        assembler = cuda.assembler(resolve_steering(steering_variables())).identity
+    except DarterError as error:
+        assembler = f"none: {error}"
+    return {"CUDA assembler": assembler, "libdevice": cuda_toolkit.libdevice() or "none"}
 
 
 def _target() -> str:

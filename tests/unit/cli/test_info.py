@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from darter.artifacts import cuda_toolkit
 from darter.artifacts.settings import StoreSettings
 from darter.artifacts.store import Store
-from darter.cli.info import store_facts
+from darter.cli.info import cuda_facts, store_facts
 from tests.artifact_samples import sample_build, sample_key
 
 
@@ -18,3 +21,12 @@ def test_the_store_is_described_and_not_made(tmp_path: Path) -> None:
 
 def test_no_place_for_a_store_is_said_with_the_way_out() -> None:
     assert "DARTER_CACHE_DIR" in store_facts(StoreSettings(None))["store"]
+
+
+def test_what_makes_cubins_is_told_or_why_nothing_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_toolkit, "find", lambda places: None)
+    monkeypatch.setenv("DARTER_ASSEMBLER", "ptxas")
+    cuda_toolkit.libdevice.cache_clear()
+    assert cuda_facts()["CUDA assembler"].startswith("none: DARTER_ASSEMBLER is 'ptxas'")
+    assert cuda_facts()["libdevice"] == "none"
+    cuda_toolkit.libdevice.cache_clear()
