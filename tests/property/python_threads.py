@@ -288,12 +288,16 @@ class Memory:
         self.array[index] = value.value if isinstance(value, Number) else value
 
 
+WARP = 32
+
+
 class Block:
-    """The threads of one block, which is one warp: each runs in a thread of the process and waits for the others."""
+    """The threads of one block of full warps: each runs in a thread of the process and waits for the others."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self.meeting = threading.Barrier(threads)
+        self.warps = [threading.Barrier(WARP) for _ in range(threads // WARP)]
         self.exchanged: list[Any] = [None] * threads
         self.lock = threading.Lock()
         self.local = threading.local()
@@ -308,7 +312,8 @@ class Block:
                 program(Number("Int32", thread))
             except Exception as error:  # noqa: BLE001 - told by the thread that waits
                 failed.append(error)
-                self.meeting.abort()
+                for barrier in (self.meeting, *self.warps):
+                    barrier.abort()
 
         workers = [threading.Thread(target=one, args=(thread,)) for thread in range(self.threads)]
         for worker in workers:
@@ -323,18 +328,19 @@ class Block:
         self.meeting.wait()
 
     def exchange(self, value: Any, choose: Callable[[int, list[Any]], Any]) -> Any:
-        """Return what ``choose(thread, values)`` makes of the values of all threads."""
+        """Return what ``choose(lane, values)`` makes of the values of the thread's warp."""
+        warp, lane = divmod(self.local.thread, WARP)
         self.exchanged[self.local.thread] = value
-        self.meeting.wait()
-        result = choose(self.local.thread, list(self.exchanged))
-        self.meeting.wait()
+        self.warps[warp].wait()
+        result = choose(lane, self.exchanged[warp * WARP : (warp + 1) * WARP])
+        self.warps[warp].wait()
         return result
 
     def shuffle_xor(self, value: Any, mask: Any) -> Any:
-        return self.exchange(value, lambda t, all: all[(t ^ int(mask)) % self.threads])
+        return self.exchange(value, lambda t, all: all[(t ^ int(mask)) % WARP])
 
     def shuffle_idx(self, value: Any, lane: Any) -> Any:
-        return self.exchange(value, lambda t, all: all[int(lane) % self.threads])
+        return self.exchange(value, lambda t, all: all[int(lane) % WARP])
 
     def shuffle_up(self, value: Any, delta: Any) -> Any:
         return self.exchange(value, lambda t, all: all[t - int(delta)] if t >= int(delta) else all[t])
@@ -347,7 +353,11 @@ class Block:
 
     def block_sum(self, value: Any) -> Number:
         """Return the sum of integers, whose order does not matter."""
-        return self.exchange(value, lambda t, all: Number(value.type, wrapped(sum(v.value for v in all), value.type)))
+        self.exchanged[self.local.thread] = value
+        self.meeting.wait()
+        total = sum(each.value for each in self.exchanged)
+        self.meeting.wait()
+        return Number(value.type, wrapped(total, value.type))
 
     def atomic_add(self, memory: Memory, index: Any, value: Any) -> None:
         with self.lock:

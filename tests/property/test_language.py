@@ -27,7 +27,7 @@ from tests.unit.frontend import harness
 
 PROGRAMS = int(os.environ.get("DARTER_FUZZ_LANGUAGE", "40"))
 FIRST_SEED = int(os.environ.get("DARTER_FUZZ_SEED", "0"))
-THREADS = 32
+MOST_THREADS = 96
 _numbers = itertools.count()
 
 INTEGERS = ("Int32", "Int64", "UInt8", "UInt32", "Int16", "UInt64", "Int8")
@@ -57,6 +57,7 @@ class Program:
             *self.random.sample(FLOATS[1:], 1),
         ]
         self.fresh = 0
+        self.threads = self.random.choice((32, 32, 64, MOST_THREADS))
         self.helpers: list[tuple[str, str]] = []
 
     def text(self) -> str:
@@ -71,11 +72,14 @@ class Program:
         self.line(1, "pair = Pair(Int32(1), Float32(0.5))")
         self.line(1, "items = [vInt32, Int32(5)]")
         self.line(1, "array = register_array(Int32, 3, 1)")
-        self.line(1, "tile = shared(Int32, 32)")
+        self.line(1, f"tile = shared(Int32, {self.threads})")
         self.names |= {"n": "weak", "pair.count": "Int32", "pair.value": "Float32", "items[0]": "Int32"}
         self.names |= {f"array[{place}]": "Int32" for place in range(3)}
         for _ in range(self.random.randrange(6, 14)):
-            self.statement(1, budget=3, loop=False, together=True)
+            if self.random.random() < 0.15:
+                self.in_step(1)
+            else:
+                self.statement(1, budget=3, loop=False, together=True)
         shown = [name for name in self.names if self.names[name] != "weak"]
         for place, name in enumerate(shown[:20]):
             self.line(1, f"out[t, {place}] = Float64({name})")
@@ -204,6 +208,29 @@ class Program:
             return f"(n {self.random.choice('<>')} {self.random.randrange(8)})"
         return f"({self.number(type)} < {left} <= {self.expression(type, depth + 1)})"
 
+    def in_step(self, depth: int) -> None:
+        """Write a loop or condition that all threads of the block take alike, with exchanges inside."""
+        name, self.fresh = f"u{self.fresh}", self.fresh + 1
+        kind = self.random.randrange(4)
+        if kind == 0:
+            self.line(depth, f"for {name} in range({self.random.choice(('2', 'ints[7] % 4', '1, 3'))}):")
+        elif kind == 1:
+            self.line(depth, f"{name} = Int32(0)")
+            self.line(depth, f"while {name} < 3 and block_sum({self.expression('Int32')}) % 3 != 0:")
+            self.line(depth + 1, f"{name} += 1")
+        elif kind == 2:
+            self.line(depth, f"if {self.random.choice(('ints[7] > 5', 'block_sum(vInt32) % 2 == 0'))}:")
+        else:
+            self.line(depth, f"for {name} in static_range(2):")
+        for _ in range(self.random.randrange(1, 4)):
+            if depth < 3 and self.random.random() < 0.2:
+                self.in_step(depth + 1)
+            elif kind < 2 and self.random.random() < 0.15:
+                self.line(depth + 1, f"if block_sum({self.expression('Int32')}) % 2 == 0:")
+                self.line(depth + 2, self.random.choice(("break", "continue")))
+            else:
+                self.statement(depth + 1, budget=2, loop=False, together=True)
+
     # -- statements ---------------------------------------------------------------------------------------------------
 
     def statement(self, depth: int, *, budget: int, loop: bool, together: bool, result: str = "") -> None:
@@ -311,7 +338,7 @@ class Program:
         elif kind == 5:
             self.line(depth, f"tile[t] = {self.expression('Int32')}")
             self.line(depth, "barrier()")
-            self.line(depth, f"vInt32 += tile[(t * {self.random.choice((1, 3, 5))} + 7) % 32]")
+            self.line(depth, f"vInt32 += tile[(t * {self.random.choice((1, 3, 5))} + 7) % {self.threads}]")
             self.line(depth, "barrier()")
         else:
             self.line(depth, f"atomic_add(counts, t % 5, {self.expression('Int32')})")
@@ -330,17 +357,17 @@ def _load(text: str, namespace: dict[str, Any]) -> Any:
 
 def inputs(seed: int) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(seed)
-    ints = random.integers(-100, 100, THREADS + 8).astype(np.int32)
+    ints = random.integers(-100, 100, MOST_THREADS + 8).astype(np.int32)
     ints[:4] = (0, 2**31 - 1, -(2**31), 7)
-    floats = np.round(random.normal(0, 20, THREADS + 8), 2).astype(np.float32)
+    floats = np.round(random.normal(0, 20, MOST_THREADS + 8), 2).astype(np.float32)
     floats[:3] = (0.0, -0.5, 1e6)
     return ints, floats
 
 
-def in_python(text: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def in_python(text: str, seed: int, threads: int) -> tuple[np.ndarray, np.ndarray]:
     """Return what the program writes, run as Python."""
-    block = py.Block(THREADS)
-    tile = py.Memory(np.zeros(THREADS, np.int32), "Int32")
+    block = py.Block(threads)
+    tile = py.Memory(np.zeros(threads, np.int32), "Int32")
     casts = {type: (lambda v, type=type: py.cast(type, v)) for type in py.WIDTHS}
     namespace: dict[str, Any] = casts | {
         "Pair": Pair, "where": py.where, "smaller": py.extremum("min"), "larger": py.extremum("max"),
@@ -352,14 +379,14 @@ def in_python(text: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     }  # fmt: skip
     program = _load(text, namespace)
     ints, floats = inputs(seed)
-    out, counts = np.zeros((THREADS, 21)), np.zeros(5, np.int32)
+    out, counts = np.zeros((threads, 21)), np.zeros(5, np.int32)
     memories = py.Memory(ints, "Int32"), py.Memory(floats, "Float32"), py.Memory(out, "Float64")
     with np.errstate(all="ignore"):
         block.run(lambda t: program(t, *memories, py.Memory(counts, "Int32")))
     return out, counts
 
 
-def launcher_of(text: str) -> Any:
+def launcher_of(text: str, threads: int) -> Any:
     """Return a launcher whose kernel is the program."""
     types = {type: getattr(dtypes, type) for type in py.WIDTHS}
     namespace: dict[str, Any] = types | {
@@ -375,19 +402,20 @@ def launcher_of(text: str) -> Any:
         program(dt.thread_idx.x, ints, floats, out, counts)
 
     def launch(ints, floats, out, counts):
-        kernel(ints, floats, out, counts).launch(grid=1, block=THREADS)
+        kernel(ints, floats, out, counts).launch(grid=1, block=threads)
 
     return launch
 
 
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + PROGRAMS))
 def test_a_random_kernel(seed: int, tmp_path: Path) -> None:
-    text = Program(seed).text()
-    expected = in_python(text, seed)
-    launch = launcher_of(text)
-    interpreted = np.zeros((THREADS, 21)), np.zeros(5, np.int32)
+    program = Program(seed)
+    text, threads = program.text(), program.threads
+    expected = in_python(text, seed, threads)
+    launch = launcher_of(text, threads)
+    interpreted = np.zeros((threads, 21)), np.zeros(5, np.int32)
     module = harness.run(launch, *inputs(seed), *interpreted)
-    compiled = np.zeros((THREADS, 21)), np.zeros(5, np.int32)
+    compiled = np.zeros((threads, 21)), np.zeros(5, np.int32)
     arrays = (*inputs(seed), *compiled)
     kernels = CompiledKernels(module.kernels, tmp_path)
     kernels.run(0, _words(module, arrays), (1, 1, 1), 0)

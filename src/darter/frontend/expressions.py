@@ -71,6 +71,8 @@ def _name(t: Tracer, node: ast.Name) -> Any:
             if value is frame:
                 t.fail(KernelNameError, f"'{name}' is used before it is assigned", advice=nearest(name, frame.locals))
             if isinstance(value, Unbound):
+                if value.error is not None:
+                    raise value.error
                 line = f" (line {value.node.lineno})" if value.node is not None else ""  # type: ignore[attr-defined]
                 t.fail(
                     KernelNameError,

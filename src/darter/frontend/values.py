@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from darter.dtypes import ScalarType
+from darter.errors import CompileError
 from darter.frontend.frame import Frame
 from darter.ir.nodes import PointerType, Space, Value
 from darter.signature.descriptor import TensorFacts
@@ -201,10 +202,14 @@ class FormattedText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unbound:
-    """A name that is bound on some paths only; ``reason`` says on which."""
+    """A name that is bound on some paths only; ``reason`` says on which.
+
+    ``error`` is what reading it raises, where that says more than the reason.
+    """
 
     reason: str
     node: ast.AST | None = field(default=None)
+    error: CompileError | None = field(default=None)
 
 
 class RuntimeRange:

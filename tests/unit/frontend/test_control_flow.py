@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import darter.lang as dt
 from darter.dtypes import Float32, Int32, Int64
+from darter.errors import KernelNameError, KernelTypeError
 from darter.lang.kernel_function import KernelFunction as kernel
+from darter.lang.library.reductions import block_sum, warp_sum
 from tests.unit.frontend import harness
 
 run, launcher = harness.run, harness.launcher
@@ -255,3 +258,73 @@ def test_a_negative_and_a_runtime_step():
                 break
             total += 100 * i
         assert out[t] == total
+
+
+def test_a_name_that_a_loop_assigns_anew_may_have_another_type_there():
+    @kernel
+    def k(x, out):
+        t = dt.thread_idx.x
+        v = x[t]
+        label, total = "before", v
+        for i in range(3):
+            for v, label in ((i, "a"), (i + 1, "b")):
+                if x[t] > 2:
+                    break
+                total += Float32(v) if label == "b" else x[v]
+            v = Int32(0)
+            while v < t % 3:
+                v += 1
+            total += Float32(v)
+        out[t] = total
+
+    x, out = _x(32), np.zeros(32, np.float32)
+    run(launcher(k), x, out)
+    turned = [0 if x[t] > 2 else x[0] + 1 + x[1] + 2 + x[2] + 3 for t in range(32)]
+    np.testing.assert_allclose(out, [x[t] + turned[t] + 3 * (t % 3) for t in range(32)], rtol=1e-5)
+
+
+def _read_before_it_is_assigned(x, t, v):
+    for i in range(3):
+        x[t] = Float32(v)
+        v = (i, v)
+
+
+def _read_after_the_loop(x, t, v):
+    for i in range(3):
+        v = (i, i)
+    x[t] = Float32(v)
+
+
+def _assigned_on_one_path(x, t, v):
+    for i in range(3):
+        if x[i] > 0:
+            v = (i, i)
+        x[t] = Float32(v)
+
+
+@pytest.mark.parametrize("body", [_read_before_it_is_assigned, _read_after_the_loop, _assigned_on_one_path])
+def test_a_name_that_a_loop_cannot_carry_is_refused_where_it_is_read(body):
+    @kernel
+    def k(x):
+        body(x, dt.thread_idx.x, x[0])
+
+    with pytest.raises((KernelTypeError, KernelNameError), match=r"'v' (is carried by this loop|cannot be used here)"):
+        run(launcher(k), _x(32))
+
+
+@pytest.mark.parametrize("block", [32, 64, 40])
+def test_what_a_reduction_decides_may_hold_barriers(block):
+    @kernel
+    def k(x, out):
+        t = dt.thread_idx.x
+        v, turns = x[t], 0
+        while block_sum(v) > 1 and turns < 9:
+            v = v / 2
+            turns += 1
+            if warp_sum(v) < 0:
+                v = dt.shuffle_xor(v, 0)
+        out[t] = Float32(turns)
+
+    x, out = np.full(block, 4, np.float32), np.zeros(block, np.float32)
+    run(launcher(k, block=block), x, out)
+    assert (out == np.ceil(np.log2(4 * block))).all()

@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from darter.errors import KernelNameError, KernelTypeError
+from darter.errors import CompileError, KernelNameError, KernelTypeError
 from darter.frontend.flow.merging import Dead
 from darter.frontend.frame import RESULT
 from darter.frontend.structs import opened
@@ -41,6 +41,17 @@ class Carried:
     types: list[LeafType]
 
 
+@dataclass(frozen=True, slots=True)
+class NotCarried:
+    """A name that cannot be carried: it has no value, or no one type, from one iteration to the next.
+
+    That is an error only where the name is read before the body assigns it, or after the loop.
+    """
+
+    name: str
+    error: CompileError
+
+
 @dataclass(slots=True)
 class Plan:
     """What one round of tracing assumes: carried names and arrays, and whether the loop can be left early."""
@@ -63,7 +74,7 @@ class Round:
 
     side: Side
     arguments: tuple[Value, ...]
-    ends: list[list[Any]]
+    ends: list[list[Any] | NotCarried]
     dead: Dead
 
 
@@ -75,10 +86,10 @@ def carried_by(t: Tracer, loop: Loop, name: str, value: Any) -> Carried:
     return Carried(name, skeleton, leaves, types)
 
 
-def joined(t: Tracer, loop: Loop, carried: Carried, skeleton: Skeleton, leaves: list[Any]) -> Carried:
+def joined(t: Tracer, loop: Loop, carried: Carried, skeleton: Skeleton, leaves: list[Any]) -> Carried | NotCarried:
     """Return ``carried`` with types that hold what left the body too; itself where they did already.
 
-    Raises ``KernelTypeError`` where there are none.
+    Where there are none, it is not carried.
     """
     if carried.name == RESULT and carried.skeleton != skeleton and carried.entry == []:
         types = [with_site(t, leaf_type(leaf), loop, (RESULT, place)) for place, leaf in enumerate(leaves)]
@@ -91,28 +102,28 @@ def joined(t: Tracer, loop: Loop, carried: Carried, skeleton: Skeleton, leaves: 
         apart = carried_by(t, loop, carried.name, opened(t, whole))
         if apart.skeleton != carried.skeleton:
             return apart
-        _refuse(t, loop, carried, whole, rebuild(skeleton, list(leaves)))
+        return _refused(t, loop, carried, whole, rebuild(skeleton, list(leaves)))
     types = []
     for entry, old, leaf in zip(carried.entry, carried.types, leaves, strict=True):
         new = join(old, leaf_type(leaf))
         if new is None:
-            _refuse(t, loop, carried, entry, leaf)
-        else:
-            types.append(new)
+            return _refused(t, loop, carried, entry, leaf)
+        types.append(new)
     if all(new.type == old.type and new.weak == old.weak for new, old in zip(types, carried.types, strict=True)):
         return carried
     return Carried(carried.name, carried.skeleton, carried.entry, types)
 
 
-def end_leaves(t: Tracer, carried: Carried, value: Any) -> list[Any]:
+def end_leaves(t: Tracer, carried: Carried, value: Any) -> list[Any] | NotCarried:
     """Return the skeleton and the leaves of what a carried name stands for at the end of the body."""
     leaves: list[Any] = []
     if isinstance(value, Unbound):
-        t.fail(
+        error = value.error or t.error(
             KernelNameError,
             f"'{carried.name}' is carried by this loop, and at the end of its body it {value.reason}",
             advice="assign it on every path, or before the loop with the type that it has in the loop",
         )
+        return NotCarried(carried.name, error)
     skeleton = flatten(value, leaves)
     if skeleton != carried.skeleton:
         apart: list[Any] = []
@@ -137,8 +148,9 @@ def end_values(t: Tracer, plan: Plan, found: Round) -> list[Value]:
     nodes, t.nodes = t.nodes, found.side.block.nodes
     try:
         values = []
-        for carried, (_, *leaves) in zip(plan.names, found.ends, strict=True):
-            for leaf, type in zip(leaves, carried.types, strict=True):
+        for carried, end in zip(plan.names, found.ends, strict=True):
+            assert not isinstance(end, NotCarried)  # or the plan would have changed
+            for leaf, type in zip(end[1:], carried.types, strict=True):
                 values.append(leaf_value(t, leaf, type.type))
         for array in plan.arrays:
             values += [item.value for item in found.side.after.get(array, array.items)]
@@ -147,10 +159,10 @@ def end_values(t: Tracer, plan: Plan, found: Round) -> list[Value]:
         t.nodes = nodes
 
 
-def _refuse(t: Tracer, loop: Loop, carried: Carried, entry: Any, end: Any) -> None:
+def _refused(t: Tracer, loop: Loop, carried: Carried, entry: Any, end: Any) -> NotCarried:
     t.at = loop
     last = _last_assignment(loop.body, carried.name)
-    raise t.error(
+    error = t.error(
         KernelTypeError,
         f"'{carried.name}' is carried by this loop and does not keep its type",
         found=f"{kind_of(entry)} before the loop, {kind_of(end)} at the end of its body"
@@ -159,6 +171,7 @@ def _refuse(t: Tracer, loop: Loop, carried: Carried, entry: Any, end: Any) -> No
         advice="cast it before the loop, or cast what the body assigns",
         node=loop,
     )
+    return NotCarried(carried.name, error)
 
 
 def _last_assignment(body: list[ast.stmt], name: str) -> int:

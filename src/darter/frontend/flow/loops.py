@@ -14,7 +14,16 @@ from typing import Any
 from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.flow.branches import branch
-from darter.frontend.flow.carried import Plan, Round, carried_by, end_leaves, end_values, entry_values, joined
+from darter.frontend.flow.carried import (
+    NotCarried,
+    Plan,
+    Round,
+    carried_by,
+    end_leaves,
+    end_values,
+    entry_values,
+    joined,
+)
 from darter.frontend.flow.merging import Dead
 from darter.frontend.flow.ranges import in_range, index_type
 from darter.frontend.frame import RESULT, RETURNED, UNSET, LoopFlags, assigned_names, exits, mutated_names
@@ -25,7 +34,7 @@ from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, RegisterArray, Unbound
 from darter.ir.nodes import Binary, BinaryOp, Block, For, Node, Value, While
 
-_MAX_ROUNDS = 12
+_MAX_ROUNDS = 40
 
 
 def range_loop(
@@ -140,6 +149,15 @@ class _Loop:
             KernelTypeError, "the types that this loop carries do not settle", advice="cast the values before the loop"
         )
 
+    def _without(self, refused: NotCarried) -> Plan:
+        """Return a new first plan that does not carry a name: reading it before it is assigned raises why."""
+        if refused.name[0] == "%":
+            raise refused.error
+        self.t.at = self.node
+        self.entry[refused.name] = Unbound("is not carried by this loop", self.node, refused.error)
+        self.t.frame.locals = dict(self.entry)
+        return self._first_plan()
+
     def _settle(self, plan: Plan) -> None:
         for carried in plan.names:
             for leaf in carried.types:
@@ -239,8 +257,10 @@ class _Loop:
         """Return what the next round must assume, or None if this round's assumptions held."""
         changed = False
         names = []
-        for carried, (skeleton, *leaves) in zip(plan.names, found.ends, strict=True):
-            following = joined(self.t, self.node, carried, skeleton, leaves)
+        for carried, end in zip(plan.names, found.ends, strict=True):
+            following = end if isinstance(end, NotCarried) else joined(self.t, self.node, carried, end[0], end[1:])
+            if isinstance(following, NotCarried):
+                return self._without(following)
             changed |= following is not carried
             names.append(following)
         arrays = list(plan.arrays)

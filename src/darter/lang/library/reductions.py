@@ -37,7 +37,16 @@ def add(a: Any, b: Any) -> Any:
 
 
 def warp_reduce(value: Any, combine: Combine) -> Any:
-    """Return ``combine`` over the values of the warp's threads; ``combine`` is associative and commutative."""
+    """Return ``combine`` over the values of the warp's threads; ``combine`` is associative and commutative.
+
+    The warp provably agrees on it: what it decides may hold shuffles.
+    """
+    # All lanes hold the same; that lane 0 gives it to them tells the compiler so.
+    return shuffle_idx(_over_warp(value, combine), 0)
+
+
+def _over_warp(value: Any, combine: Combine) -> Any:
+    """Reduce to lane 0 of each warp."""
     if block_threads() % warp_size == 0:
         step = warp_size // 2
         while step > 0:
@@ -48,14 +57,14 @@ def warp_reduce(value: Any, combine: Combine) -> Any:
 
 
 def _partial_warp(value: Any, combine: Combine) -> Any:
-    """Reduce where the last warp is not full: lanes beyond the block take no part."""
+    """Reduce to lane 0 where the last warp is not full: lanes beyond the block take no part."""
     lanes = minimum(warp_size, block_threads() - warp_id * warp_size)
     step = 1
     while step < warp_size:
         other = shuffle_down(value, step)
         value = where(lane_id + step < lanes, combine(value, other), value)
         step *= 2
-    return shuffle_idx(value, 0)
+    return value
 
 
 def warp_sum(value: Any) -> Any:
@@ -118,10 +127,10 @@ def got(memory: Any, place: Any, like: Any) -> Any:
 
 def block_reduce(value: Any, combine: Combine) -> Any:
     """Return ``combine`` over the values of the block's threads; it is associative and commutative."""
-    value = warp_reduce(value, combine)
     warps = cdiv(block_threads(), warp_size)
     if warps == 1:
-        return value
+        return warp_reduce(value, combine)
+    value = _over_warp(value, combine)
     partial = memory_for(value, warps)
     if lane_id == 0:
         put(partial, warp_id, value)
