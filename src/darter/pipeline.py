@@ -15,10 +15,9 @@ from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
 from darter.backends import registry
 from darter.backends.assembler import Assembler
+from darter.capture.acceptance import Acceptance
 from darter.capture.argument_roots import argument_roots
-from darter.capture.baseline import guards_of, install
 from darter.capture.fingerprint import code_fingerprint
-from darter.capture.record import CaptureRecord
 from darter.config import Config, resolve_steering, steering_variables
 from darter.errors import CaptureRaceError
 from darter.frozen import Frozen
@@ -95,7 +94,7 @@ class _Pipeline:
         """Return where :meth:`build` would find the request built; loads, compiles and counts nothing."""
         stage = _resolved(request)
         key = _key(request, stage)
-        accept = _Acceptance(request, stage.variables)
+        accept = _acceptance(request, stage.variables)
         if self._builds.find(key.data, accept) is not None:
             return "memory"
         return None if local_store().lookup(key, accept) is None else "disk"
@@ -114,7 +113,7 @@ class _Pipeline:
     def _build(self, request: BuildRequest) -> Built:
         stage = _resolved(request)
         key = _key(request, stage)
-        accept = _Acceptance(request, stage.variables)
+        accept = _acceptance(request, stage.variables)
         origin = "memory"
         found = self._builds.find(key.data, accept)
         if found is None:
@@ -135,7 +134,7 @@ class _Pipeline:
             self._keys.setdefault(function.__code__, set()).add(key.data)
         self._builds.add(key.data, build)
 
-    def _load(self, request: BuildRequest, stage: _Stage, build: Build, accept: _Acceptance, origin: Any) -> Built:
+    def _load(self, request: BuildRequest, stage: _Stage, build: Build, accept: Acceptance, origin: Any) -> Built:
         artifact = build.artifact
         loaded = self._modules.obtain(
             artifact,
@@ -194,27 +193,8 @@ def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
     )
 
 
-class _Acceptance:
-    """Tells of manifests whether they hold for a request; what told so of one guards the call state."""
-
-    def __init__(self, request: BuildRequest, variables: Mapping[str, str | None]) -> None:
-        roots = argument_roots(request.descriptors)
-        self._subject = (request.function, request.owner, roots, variables)
-        self._accepted: dict[bytes, _native.Guards] = {}
-
-    def __call__(self, manifest: bytes) -> bool:
-        guards = guards_of(CaptureRecord.from_bytes(manifest), *self._subject)
-        holds = guards.holds()
-        if holds:
-            self._accepted[manifest] = guards
-        return holds
-
-    def guards(self, manifest: bytes) -> _native.Guards:
-        """Return the guards of a manifest, which hold; raises ``CaptureRaceError`` where a captured value changed."""
-        guards = self._accepted.get(manifest)
-        if guards is not None and guards.holds():
-            return guards
-        return install(CaptureRecord.from_bytes(manifest), *self._subject)
+def _acceptance(request: BuildRequest, variables: Mapping[str, str | None]) -> Acceptance:
+    return Acceptance(request.function, request.owner, argument_roots(request.descriptors), variables)
 
 
 def _compile(request: BuildRequest, stage: _Stage) -> Build:

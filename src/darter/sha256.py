@@ -6,6 +6,7 @@ it yet (torch does), CPython's own implementation serves.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from types import ModuleType
@@ -25,6 +26,7 @@ def sha256(data: bytes = b"") -> _Hash:
     return made
 
 
+@functools.cache  # a module that is not there is looked for in every folder of the path, each time
 def _built_in() -> ModuleType:
     try:
         return importlib.import_module(_BUILT_IN)

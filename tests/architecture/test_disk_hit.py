@@ -45,8 +45,8 @@ NEEDED = """
     artifacts artifacts.artifact artifacts.directory artifacts.format artifacts.key artifacts.settings
     artifacts.store artifacts.toolchain
     backends backends.assembler backends.cpu backends.registry
-    capture.argument_roots capture.baseline capture.fingerprint capture.parameters capture.path capture.record
-    capture.resolve capture.steps capture.structure
+    capture.acceptance capture.argument_roots capture.baseline capture.fingerprint capture.parameters capture.path
+    capture.record capture.resolve capture.steps capture.structure
     ir.places
     launch.counts launch.launcher launch.modules launch.parameters launch.request launch.variants
     signature.constexprs signature.contracts signature.describe signature.descriptor signature.facts

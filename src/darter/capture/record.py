@@ -53,6 +53,16 @@ class CaptureRecord(Frozen):
             raise ArtifactError(f"a capture record is damaged: {error}") from error
 
 
+def entry_start(path: Path) -> bytes:
+    """Return how the entry of ``path`` begins in ``CaptureRecord.to_bytes()``, up to its hexadecimal fingerprint.
+
+    Nothing else in a record's bytes is like it: in a string each quote has a backslash before it, and an alias has a
+    path where an entry has a fingerprint.
+    """
+    steps = json.dumps([list(step) for step in path], separators=(",", ":"), ensure_ascii=True)
+    return f'[{steps},"'.encode()
+
+
 def read_aliases(entries: Mapping[Path, bytes], aliases: Mapping[Path, Path]) -> tuple[tuple[Path, Path], ...]:
     """Return the aliases that matter: those of objects from which something is read.
 
