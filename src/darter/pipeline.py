@@ -14,7 +14,6 @@ from darter.artifacts.key import KeyRecord, key_record
 from darter.artifacts.store import Build, local_store
 from darter.artifacts.toolchain import toolchain_digest
 from darter.backends import registry
-from darter.backends.assembler import Assembler
 from darter.capture.acceptance import Acceptance
 from darter.capture.argument_roots import argument_roots
 from darter.capture.fingerprint import code_fingerprint
@@ -33,6 +32,7 @@ from darter.source import source_of
 
 if TYPE_CHECKING:
     from darter.artifacts import sites as artifact_sites
+    from darter.backends.assembler import Assembler
     from darter.capture import recorder as recording
     from darter.frontend import trace as front_end
     from darter.ir import verify as verifier
@@ -71,6 +71,7 @@ class _Pipeline:
         self._modules = Modules()
         self._keys: dict[types.CodeType, set[bytes]] = {}
         self._lock = ProcessLock()
+        self._toolchain: str | None = None
 
     def build(self, request: BuildRequest, stream: int) -> Built:
         """Return a ready launch, from memory, from disk or from the front end, for a stream that is not captured.
@@ -88,12 +89,12 @@ class _Pipeline:
 
     def key(self, request: BuildRequest) -> str:
         """Return the primary key in hexadecimal."""
-        return _key(request, _resolved(request)).digest
+        return self._key(request, _resolved(request)).digest
 
     def found(self, request: BuildRequest) -> Literal["memory", "disk"] | None:
         """Return where :meth:`build` would find the request built; loads, compiles and counts nothing."""
         stage = _resolved(request)
-        key = _key(request, stage)
+        key = self._key(request, stage)
         accept = _acceptance(request, stage.variables)
         if self._builds.find(key.data, accept) is not None:
             return "memory"
@@ -112,7 +113,7 @@ class _Pipeline:
 
     def _build(self, request: BuildRequest) -> Built:
         stage = _resolved(request)
-        key = _key(request, stage)
+        key = self._key(request, stage)
         accept = _acceptance(request, stage.variables)
         origin = "memory"
         found = self._builds.find(key.data, accept)
@@ -128,6 +129,26 @@ class _Pipeline:
             origin = "compile" if compiled else "disk" if found.from_disk else "memory"
             self._keep(request.function, key, found)
         return self._load(request, stage, found, accept, origin)
+
+    def _key(self, request: BuildRequest, stage: _Stage) -> KeyRecord:
+        function = request.function
+        assembler = "" if stage.assembler is None else stage.assembler.identity
+        return key_record(
+            function=f"{function.__module__}.{function.__qualname__}",
+            source=source_of(function).digest_text,
+            owner=None if request.owner is None else f"{request.owner.__module__}.{request.owner.__qualname__}",
+            descriptors=tuple((name, canonical(d, code_fingerprint)) for name, d in request.descriptors.items()),
+            options=dataclasses.astuple(stage.options),
+            environment={},
+            target=stage.target,
+            toolchain=f"{self._toolchain_digest()} {assembler}",
+        )
+
+    def _toolchain_digest(self) -> str:
+        """Return the digest as it was at the first build: the code of this process stays what it is."""
+        if self._toolchain is None:
+            self._toolchain = toolchain_digest(local_store())
+        return self._toolchain
 
     def _keep(self, function: types.FunctionType, key: KeyRecord, build: Build) -> None:
         with self._lock:
@@ -176,21 +197,6 @@ def _resolved(request: BuildRequest) -> _Stage:
     options = dataclasses.replace(request.options, bounds_check=checked)
     target = backend.target(request.device, steering.arch)
     return _Stage(variables, backend, target, options, registry.assembler_of(request.device, steering))
-
-
-def _key(request: BuildRequest, stage: _Stage) -> KeyRecord:
-    function = request.function
-    assembler = "" if stage.assembler is None else stage.assembler.identity
-    return key_record(
-        function=f"{function.__module__}.{function.__qualname__}",
-        source=source_of(function).digest_text,
-        owner=None if request.owner is None else f"{request.owner.__module__}.{request.owner.__qualname__}",
-        descriptors=tuple((name, canonical(d, code_fingerprint)) for name, d in request.descriptors.items()),
-        options=dataclasses.astuple(stage.options),
-        environment={},
-        target=stage.target,
-        toolchain=f"{toolchain_digest(local_store())} {assembler}",
-    )
 
 
 def _acceptance(request: BuildRequest, variables: Mapping[str, str | None]) -> Acceptance:

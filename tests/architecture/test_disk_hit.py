@@ -44,9 +44,9 @@ NEEDED = """
     later pipeline process_lock sha256 source source.own_lines source.same_code target
     artifacts artifacts.artifact artifacts.directory artifacts.format artifacts.key artifacts.settings
     artifacts.store artifacts.toolchain
-    backends backends.assembler backends.cpu backends.registry
+    backends backends.cpu backends.registry
     capture.acceptance capture.argument_roots capture.baseline capture.fingerprint capture.parameters capture.path
-    capture.record capture.resolve capture.steps capture.structure
+    capture.record capture.resolve capture.steps
     ir.places
     launch.counts launch.launcher launch.modules launch.parameters launch.request launch.variants
     signature.constexprs signature.contracts signature.describe signature.descriptor signature.facts

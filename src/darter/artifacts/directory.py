@@ -3,7 +3,7 @@
     ROOT/<schema>/<2 hex>/<30 hex>/<32 hex>      entries of one primary key, named by their manifest's digest
     ROOT/<schema>/<2 hex>/<30 hex>/.<random>     being written; never looked at as content
     ROOT/<schema>/locks/<2 hex>                  empty files to lock
-    ROOT/<schema>/notes/<32 hex>                 short answers to questions, named by the question's digest
+    ROOT/<schema>/notes/<32 hex>                 what was found out about this machine, named by the topic's digest
 
 Names have a fixed length, 72 characters below ROOT at most; what a person wants to read stands inside the entries.
 
@@ -33,7 +33,7 @@ MANIFESTS_LIMIT = 64
 
 _NAME_CHARACTERS, _NAME_LENGTH = frozenset("0123456789abcdef"), 32
 NOTES = "notes"
-"""The group of the answers, beside the groups of primary keys."""
+"""The group of what was found out, beside the groups of primary keys."""
 
 _TOUCH_AFTER_S = 3600.0
 """A use is noted once an hour: enough to order by, and no write per hit."""

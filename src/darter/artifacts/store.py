@@ -99,28 +99,29 @@ class Store:
         except OSError as error:
             self._warn("write", f"it could not be written ({error})")
 
-    def remembered(self, question: str) -> str | None:
-        """Return the answer that :meth:`remember` was given, by whatever process; None where none is kept."""
+    def remembered(self, topic: str, question: str) -> str | None:
+        """Return what :meth:`remember` was last told of a topic, by whatever process, if the question is the same.
+
+        ``question`` is compared as a whole.
+        """
         directory = self._ready()
         if directory is None:
             return None
-        digest = sha256(question.encode("utf-8", "surrogateescape")).hexdigest()
         try:
-            with directory.open(NOTES, digest[:32]) as stream:
-                # The name is a cut hash and decides nothing.
-                found, _, answer = stream.read().decode("utf-8", "replace").partition(" ")
+            with directory.open(NOTES, _note_name(topic)) as stream:
+                answer, _, found = stream.read().decode("utf-8", "surrogateescape").partition("\n")
         except OSError:
             return None
-        return answer.removesuffix("\n") if found == digest and answer.endswith("\n") else None
+        return answer if found == question else None
 
-    def remember(self, question: str, answer: str) -> None:
-        """Keep a short answer for other processes, where the store can be written."""
+    def remember(self, topic: str, question: str, answer: str) -> None:
+        """Keep an answer, one line, for other processes, in place of the topic's last one, if the disk allows it."""
         directory = self._ready()
         if directory is None:
             return
-        digest = sha256(question.encode("utf-8", "surrogateescape")).hexdigest()
         try:
-            directory.put(NOTES, digest[:32], f"{digest} {answer}\n".encode())
+            data = f"{answer}\n{question}".encode("utf-8", "surrogateescape")
+            directory.put(NOTES, _note_name(topic), data)
         except OSError:
             return  # asked again, and found out again
 
@@ -223,6 +224,10 @@ class Store:
         self._warned.add(kind)
         where = f" at {self._settings.directory}" if self._settings.directory else ""
         warnings.warn(f"darter's artifact store{where}: {what}; launches go on from memory", StoreWarning, stacklevel=3)
+
+
+def _note_name(topic: str) -> str:
+    return sha256(topic.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 @lru_cache(maxsize=16)

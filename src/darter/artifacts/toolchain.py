@@ -42,10 +42,9 @@ _SETTLED_NS = 2_000_000_000
 """How long a file must have been left alone: one that is changed twice within a tick of its clock looks unchanged."""
 
 
-@lru_cache(maxsize=16)
 def toolchain_digest(store: Store | None = None) -> str:
     """Return the SHA-256, in hexadecimal, over the code-generating sources, the native module, Python's version and the
-    compiler, as they are when a process first asks.
+    compiler, as they are now: a process asks once, since its code does not change with them.
 
     Never imports llvmlite.  Paths do not enter: a copied installation has the same digest.  With a ``store``, files
     are read (7 ms) only where it does not know the digest of files with these paths, sizes, times and inodes (1 ms).
@@ -53,13 +52,14 @@ def toolchain_digest(store: Store | None = None) -> str:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if store is None:
         return _read(package)
+    topic = f"toolchain of {package}, {_python()}"
     marks, changed_ns = _marks(package)
-    known = store.remembered(marks)
+    known = store.remembered(topic, marks)
     if known is not None:
         return known
     digest = _read(package)
     if changed_ns < time.time_ns() - _SETTLED_NS and _marks(package)[0] == marks:
-        store.remember(marks, digest)
+        store.remember(topic, marks, digest)
     return digest
 
 
@@ -97,14 +97,14 @@ def _read(package: str) -> str:
     else:
         with open(native, "rb") as stream:
             digest.update(sha256(stream.read()).digest())
-    digest.update(_python().encode())
+    digest.update(f"{_python()}\0".encode())
     digest.update(compiler_identity().encode())
     return digest.hexdigest()
 
 
 def _python() -> str:
     """Return the version of Python: static Python in kernels runs on this interpreter's semantics."""
-    return f"python {sys.version_info[0]}.{sys.version_info[1]}\0"
+    return f"python {sys.version_info[0]}.{sys.version_info[1]}"
 
 
 # -- by what the system tells without reading -------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _marks(package: str) -> tuple[str, int]:
         ("compiler's version", os.path.join(compiler, "_version.py")),
         ("compiler", os.path.join(compiler, "binding", _COMPILER_LIBRARY)),
     ]
-    lines, changed_ns = [_python(), package, compiler], 0
+    lines, changed_ns = [compiler], 0
     for name, path in sorted(files):
         try:
             found = os.stat(path)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from darter import _native
 from darter.backends import Loaded
-from darter.backends.assembler import Assembler
-from darter.config import Steering
 from darter.errors import ArgumentValueError, StreamCaptureError
 from darter.target import Device
 
 if TYPE_CHECKING:
+    from darter.backends.assembler import Assembler
     from darter.backends.backend import Backend
+    from darter.config import Steering
     from darter.ir.places import Loc
 
 _MODULES = {"cpu": "darter.backends.cpu", "cuda": "darter.backends.cuda", "hip": "darter.backends.hip"}

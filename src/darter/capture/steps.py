@@ -13,13 +13,18 @@ import os
 import sys
 import types
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from darter.capture.fingerprint import ABSENT, code_fingerprint, encode, fingerprint, is_descriptor
 from darter.capture.path import ENVIRON_ROOT, Path, Step, key_step
 from darter.capture.static import Static
-from darter.capture.structure import SPECIAL, is_library_class, structure_of
 from darter.errors import SignatureError
+from darter.later import later
+
+if TYPE_CHECKING:
+    from darter.capture import structure
+else:
+    structure = later("darter.capture.structure")  # of classes, which few kernels read
 
 Watch = tuple[Any, ...]
 """One thing for the native guards to compare: ``(kind, container, ...)``, see native/guards/guards.hpp."""
@@ -223,6 +228,10 @@ def _read_func(method: Any) -> object:
     return found
 
 
+def _read_structure(cls: type) -> object:
+    return structure.structure_of(cls)
+
+
 def _read_member(cls: type[enum.Enum], name: str) -> object:
     return cls._member_map_.get(name, ABSENT)
 
@@ -240,7 +249,7 @@ _READERS: Final[dict[str, Callable[..., object]]] = {
     "lookup": _read_lookup,
     "descriptor": _read_descriptor,
     "member": _read_member,
-    "structure": structure_of,
+    "structure": _read_structure,
     "type": type,
     "field": _read_field,
     "key": _read_key,
@@ -302,9 +311,9 @@ def _watch_structure(cls: type, _step: Step, _result: object) -> tuple[Watch, ..
     """Watch the special methods of a class and of its bases; members and fields stand in dicts of their own."""
     found: list[Watch] = [("mro", cls, cls.__mro__)]
     for base in cls.__mro__:
-        if is_library_class(base) or base.__flags__ & _IMMUTABLE_TYPE:
+        if structure.is_library_class(base) or base.__flags__ & _IMMUTABLE_TYPE:
             continue
-        names = (*SPECIAL, "_fields", "_field_defaults", "__dataclass_fields__", "__dataclass_params__")
+        names = (*structure.SPECIAL, "_fields", "_field_defaults", "__dataclass_fields__", "__dataclass_params__")
         found += [("own", base, name, base.__dict__.get(name, ABSENT)) for name in names]
     if issubclass(cls, enum.Enum):
         found.append(("keys", cls._member_map_, tuple(cls._member_map_)))

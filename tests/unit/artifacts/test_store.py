@@ -240,22 +240,32 @@ def test_the_processs_store_follows_the_environment(fresh_store: Path) -> None:
 
 def test_answers_are_remembered_between_processes(tmp_path: Path) -> None:
     settings = settings_for(tmp_path / "store")
-    assert Store(settings).remembered("which?") is None
-    Store(settings).remember("which?", "this one")
-    assert Store(settings).remembered("which?") == "this one"
-    assert Store(settings).remembered("what?") is None
+    assert Store(settings).remembered("topic", "which?") is None
+    Store(settings).remember("topic", "which?\nand how?", "this one")
+    assert Store(settings).remembered("topic", "which?\nand how?") == "this one"
+    assert Store(settings).remembered("topic", "which?") is None
+    assert Store(settings).remembered("another", "which?\nand how?") is None
+
+
+def test_a_topic_has_one_answer(tmp_path: Path) -> None:
+    store = Store(settings_for(tmp_path / "store"))
+    store.remember("topic", "which?", "this one")
+    store.remember("topic", "and now?", "that one")
+    assert store.remembered("topic", "which?") is None
+    assert store.remembered("topic", "and now?") == "that one"
+    assert len(list((tmp_path / "store").rglob("notes/*"))) == 1
 
 
 @pytest.mark.parametrize("damage", [b"", b"\0" * 40, None])
 def test_a_damaged_answer_is_none(tmp_path: Path, damage: bytes | None) -> None:
     settings = settings_for(tmp_path / "store")
-    Store(settings).remember("which?", "this one")
+    Store(settings).remember("topic", "which?", "this one")
     (note,) = (tmp_path / "store").rglob("notes/*")
     note.write_bytes(note.read_bytes()[:-1] if damage is None else damage)
-    assert Store(settings).remembered("which?") is None
+    assert Store(settings).remembered("topic", "which?") is None
 
 
 def test_a_store_that_keeps_nothing_remembers_nothing(tmp_path: Path) -> None:
     store = Store(settings_for(tmp_path / "store", limit_bytes=0))
-    store.remember("which?", "this one")
-    assert store.remembered("which?") is None
+    store.remember("topic", "which?", "this one")
+    assert store.remembered("topic", "which?") is None

@@ -153,3 +153,28 @@ def test_a_source_that_was_touched_just_now_is_not_trusted(tmp_path: Path) -> No
     """Its next change may leave the same marks, since a file system's clock ticks in milliseconds."""
     copy = _copy_of_package(tmp_path / "copy")
     assert [_remembered(copy)[1] for _ in range(2)] == [1, 1]
+
+
+RUNNING = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from pathlib import Path
+
+text = "import darter as dt\\n@dt.jit\\ndef nothing(x: dt.Tensor):\\n    pass\\n"
+Path(sys.argv[1], "launching.py").write_text(text)
+import launching
+x = np.zeros(4, np.float32)
+key = launching.nothing.cache_key(x)
+with open(os.path.join(sys.argv[1], "darter", "ir", "verify.py"), "a") as stream:
+    stream.write("#")
+os.environ["DARTER_CACHE_DIR"] += "-other"
+assert launching.nothing.cache_key(x) == key
+"""
+
+
+def test_the_code_of_a_running_process_keeps_its_digest(tmp_path: Path) -> None:
+    """An edit is for the next process, whatever store is asked: this one still compiles with the code from before."""
+    copy = _copy_of_package(tmp_path / "copy")
+    environment = {**os.environ, "DARTER_CACHE_DIR": str(tmp_path / "store")}
+    subprocess.run([sys.executable, "-c", RUNNING, str(copy)], env=environment, check=True, timeout=60)
