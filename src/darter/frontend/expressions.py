@@ -19,7 +19,7 @@ from darter.frontend.frame import Frame
 from darter.frontend.names import resolve
 from darter.frontend.numbers.operators import BINARY, COMPARE, binary, compare, negate, truth, unary
 from darter.frontend.numbers.promotion import is_number, strong
-from darter.frontend.numbers.static_operators import run_native, settled
+from darter.frontend.numbers.static_operators import refuse_foreign_type, run_native, settled
 from darter.frontend.static_python import contains, iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
@@ -172,6 +172,7 @@ def _one_comparison(t: Tracer, op: ast.cmpop, a: Any, b: Any) -> Any:
     if isinstance(op, (ast.Is, ast.IsNot)):
         if isinstance(a, DeviceValue) and isinstance(b, (DeviceValue, bool, int, float)):
             t.fail(KernelTypeError, "'is' does not compare run-time values", advice="use ==")
+        refuse_foreign_type(t, a, b)
         return bool(t.recorded(lambda: t.recorder.same(a, b))) == isinstance(op, ast.Is)
     found = contains(t, b, a) if not is_runtime(a) and not is_runtime(b) else _equals_one(t, a, b)
     if isinstance(found, Value):

@@ -11,8 +11,9 @@ from typing import Any
 
 from darter.capture.contents import is_told_by_identity
 from darter.capture.structure import ARITHMETIC, COMPARISON, ITERATION, TEXT, TRUTH
+from darter.dtypes import ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.numbers.static_operators import run_native, settled
+from darter.frontend.numbers.static_operators import refuse_foreign_type, run_native, settled
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
@@ -192,6 +193,9 @@ def contains(t: Tracer, container: Any, value: Any) -> bool:
         if type(container) is dict:
             return bool(run_native(t, lambda: t.recorder.contains(container, sought), "in"))
         if is_told_by_identity(sought) and not isinstance(container, KernelDict):
+            if isinstance(sought, ScalarType):
+                for item in iterate(t, container):
+                    refuse_foreign_type(t, sought, item)
             return any(t.recorded(functools.partial(t.recorder.same, i, sought)) for i in iterate(t, container))
         held = container if isinstance(container, KernelDict) else settled(t, container, COMPARISON)
         return bool(run_native(t, lambda: sought in held, "in"))

@@ -366,3 +366,22 @@ def test_the_class_of_a_tuple_of_run_time_values_is_known():
         out[0] = isinstance(pair, tuple) and type(pair) is tuple and not isinstance([pair], tuple)
 
     check(body, [1])
+
+
+@pytest.mark.parametrize("other", [np.float32, np.dtype("float32"), ml_dtypes.bfloat16])
+@pytest.mark.parametrize("compares", ["==", "!=", "is", "in"])
+def test_a_scalar_type_is_not_compared_with_another_librarys(compares, other):
+    bodies = {
+        "==": lambda x: x.dtype == other,
+        "!=": lambda x: x.dtype != other,
+        "is": lambda x: x.dtype is other,
+        "in": lambda x: x.dtype in (Int32, other),
+    }
+    body = bodies[compares]
+
+    @kernel
+    def k(x):
+        x[0] = 1.0 if body(x) else 2.0
+
+    with pytest.raises(KernelTypeError, match=r"dt.Float32 is never equal(.|\n)*write dt\.(Float32|BFloat16)"):
+        run(launcher(k, block=1), np.zeros(1, np.float32))

@@ -15,6 +15,7 @@ from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.numbers.promotion import as_value, common_type, derived, divisor_of, is_number, is_weak, strong
 from darter.frontend.numbers.static_operators import (
     compares_identity,
+    refuse_foreign_type,
     run_native,
     settled,
     static_binary,
@@ -297,6 +298,7 @@ def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
                 found=f"{kind_of(a)} and {kind_of(b)}",
                 accepted="numbers",
             )
+        refuse_foreign_type(t, a, b)
         if symbol in ("==", "!=") and compares_identity(a) and compares_identity(b):
             settled(t, a, COMPARISON)
             settled(t, b, COMPARISON)

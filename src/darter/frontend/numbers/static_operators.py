@@ -7,6 +7,7 @@ from collections.abc import Callable, Set as AbstractSet
 from typing import Any
 
 from darter.capture.structure import ARITHMETIC, COMPARISON, TEXT
+from darter.dtypes import ALL, ScalarType
 from darter.errors import CompileError, DarterError, KernelTypeError, StaticEvaluationError
 from darter.frontend.numbers.promotion import numpy_scalar
 from darter.frontend.tracer import Tracer
@@ -72,6 +73,30 @@ def compares_identity(value: Any) -> bool:
     """True if ``==`` of the value's class is that of ``object``."""
     equality: Any = type(value).__eq__
     return equality is object.__eq__
+
+
+def refuse_foreign_type(t: Tracer, a: Any, b: Any) -> None:
+    """Refuse to compare a scalar type with another library's name of one: it would be False, whatever the types."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, ScalarType) and _is_foreign_type(other):
+            name = getattr(other, "name", None) or getattr(other, "__name__", None) or str(other).rpartition(".")[2]
+            known = [f"dt.{each.__name__}" for each in ALL if name in (each.numpy_name, each.numpy_name.rstrip("_"))]
+            t.fail(
+                KernelTypeError,
+                f"{one!r} is never equal to another library's type",
+                found=f"{type(other).__module__.partition('.')[0]} {other!s}"
+                if not isinstance(other, type)
+                else repr(other),
+                accepted="dt.Float32, dt.Int8, …",
+                advice=f"write {known[0]}" if known else "",
+            )
+
+
+def _is_foreign_type(value: Any) -> bool:
+    if isinstance(value, type):
+        return value.__module__ in ("numpy", "ml_dtypes")
+    cls = type(value)
+    return cls.__name__.lower().endswith("dtype") and cls.__module__.partition(".")[0] in ("numpy", "torch", "jax")
 
 
 def static_compare(t: Tracer, symbol: str, native: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
