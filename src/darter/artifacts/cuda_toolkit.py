@@ -14,15 +14,19 @@ from collections.abc import Iterator
 
 PTXAS = ("bin/ptxas", "cuda_nvcc/bin/ptxas")
 NVJITLINK = ("lib/libnvJitLink.so.1?", "nvjitlink/lib/libnvJitLink.so.1?", "lib64/libnvJitLink.so.1?")
-LIBDEVICE = ("nvvm/libdevice/libdevice.10.bc", "cuda_nvcc/nvvm/libdevice/libdevice.10.bc")
-"""Places below a root: those of the wheels for CUDA 13 and of a toolkit, then those of the wheels for CUDA 12."""
+LIBDEVICE = (
+    "nvvm/libdevice/libdevice.10.bc",
+    "cuda_nvcc/nvvm/libdevice/libdevice.10.bc",
+    "lib/libdevice.10.bc",
+)
+"""Places below a root: those of the wheels for CUDA 13 and of a toolkit, of the wheels for CUDA 12, of Triton."""
 
 
 def find(places: tuple[str, ...]) -> str | None:
     """Return the path of a part of the toolkit, or None.
 
-    Looked for in the wheels of this Python, in ``CUDA_HOME`` and ``CUDA_PATH``, in ``/usr/local/cuda``, and beside the
-    ``ptxas`` of ``PATH``, in this order.
+    Looked for in the wheels of this Python, in ``CUDA_HOME`` and ``CUDA_PATH``, in ``/usr/local/cuda``, beside the
+    ``ptxas`` of ``PATH``, and in Triton, which comes with torch, in this order.
     """
     for root in _roots():
         for place in places:
@@ -59,10 +63,17 @@ def _roots() -> Iterator[str]:
     for folder in os.get_exec_path():
         if os.path.isfile(os.path.join(folder, "ptxas")):
             yield os.path.dirname(os.path.abspath(folder))
+    for folder in _package("triton"):
+        yield os.path.join(folder, "backends", "nvidia")
 
 
 def _wheels() -> Iterator[str]:
-    spec = importlib.util.find_spec("nvidia")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
+    for folder in _package("nvidia"):
         yield from sorted(glob.glob(os.path.join(glob.escape(folder), "cu[0-9]*")), reverse=True)
         yield folder
+
+
+def _package(name: str) -> list[str]:
+    """Return the folders of an installed package, which is not imported."""
+    spec = importlib.util.find_spec(name)
+    return list(spec.submodule_search_locations or ()) if spec else []

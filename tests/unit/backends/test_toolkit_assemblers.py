@@ -115,3 +115,16 @@ def test_a_toolkit_is_found_by_cuda_home(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert cuda_toolkit.find(cuda_toolkit.PTXAS) == os.path.join(tmp_path, "bin/ptxas")
     assert cuda_toolkit.find(cuda_toolkit.NVJITLINK) == os.path.join(tmp_path, "lib64/libnvJitLink.so.13")
     assert cuda_toolkit.find(cuda_toolkit.LIBDEVICE) != os.path.join(tmp_path, "bin/ptxas")
+
+
+def test_triton_s_parts_are_found_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = tmp_path / "triton" / "backends" / "nvidia"
+    for name in ("bin/ptxas", "lib/libdevice.10.bc"):
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text("")
+    monkeypatch.setattr(cuda_toolkit, "_package", lambda name: [str(tmp_path / name)])
+    roots = list(cuda_toolkit._roots())
+    assert roots[-1] == str(own)
+    monkeypatch.setattr(cuda_toolkit, "_roots", lambda: iter(roots[-1:]))
+    assert cuda_toolkit.find(cuda_toolkit.PTXAS) == str(own / "bin" / "ptxas")
+    assert cuda_toolkit.find(cuda_toolkit.LIBDEVICE) == str(own / "lib" / "libdevice.10.bc")
