@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -61,5 +62,5 @@ def test_machine_code_is_the_same_with_and_without_line_info(name: str) -> None:
 def test_the_artifact_of_a_launcher_holds_no_path() -> None:
     artifact = cuda.compile(module_of("rmsnorm_bf16"), HOPPER, ptxas())
     assert b"darter.lang.library.rows." in artifact.code
-    assert b"/" not in next(content(artifact.code, s) for s in sections(artifact.code) if s.name == ".debug_line")
+    assert str(Path(__file__).parents[2]).encode() not in artifact.code
     assert b".py" not in artifact.code
