@@ -192,10 +192,10 @@ def contains(t: Tracer, container: Any, value: Any) -> bool:
         sought = settled(t, value, COMPARISON)
         if type(container) is dict:
             return bool(run_native(t, lambda: t.recorder.contains(container, sought), "in"))
+        if isinstance(sought, ScalarType) and isinstance(container, (tuple, list)):
+            for item in iterate(t, container):
+                refuse_foreign_type(t, sought, item)
         if is_told_by_identity(sought) and not isinstance(container, KernelDict):
-            if isinstance(sought, ScalarType):
-                for item in iterate(t, container):
-                    refuse_foreign_type(t, sought, item)
             return any(t.recorded(functools.partial(t.recorder.same, i, sought)) for i in iterate(t, container))
         held = container if isinstance(container, KernelDict) else settled(t, container, COMPARISON)
         return bool(run_native(t, lambda: sought in held, "in"))
