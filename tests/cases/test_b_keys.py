@@ -19,6 +19,7 @@ from darter.signature.describe import describe
 from darter.signature.descriptor import TensorFacts, slot_count
 from darter.signature.planner import plan_signature
 from darter.signature.words import full_key
+from tests.interner import Interner
 
 
 class Color(enum.IntEnum):
@@ -36,20 +37,6 @@ class Tile:
 
 class Pair(NamedTuple):
     m: Any
-
-
-class Interner:
-    """Numbers objects by identity, as one launcher does over its life."""
-
-    def __init__(self) -> None:
-        self.held: list[object] = []
-
-    def __call__(self, value: object) -> int:
-        for number, held in enumerate(self.held, 1):
-            if held is value:
-                return number
-        self.held.append(value)
-        return len(self.held)
 
 
 def keys(function: Callable[..., Any], *calls: Any) -> list[tuple[int, ...]]:

@@ -18,6 +18,7 @@ from darter.signature.keyrecord import canonical, canonical_value
 from darter.signature.planner import plan_signature
 from darter.signature.reader import read_tensor
 from darter.signature.words import constexpr_words, key_words
+from tests.interner import Interner
 
 from .layouts import numpy_arrays, restrided, torch_tensors
 
@@ -48,20 +49,6 @@ class Pair(NamedTuple):
 class Box:
     left: Any
     right: Any
-
-
-class Interner:
-    """Numbers objects by identity, and keeps them alive."""
-
-    def __init__(self) -> None:
-        self.held: list[object] = []
-
-    def __call__(self, value: object) -> int:
-        for number, held in enumerate(self.held, 1):
-            if held is value:
-                return number
-        self.held.append(value)
-        return len(self.held)
 
 
 def first_function() -> None: ...

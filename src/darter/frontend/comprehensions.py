@@ -9,7 +9,7 @@ from typing import Any
 from darter.errors import KernelTypeError
 from darter.frontend.frame import Frame
 from darter.frontend.names import bind
-from darter.frontend.numbers.operators import truth
+from darter.frontend.numbers.comparisons import truth
 from darter.frontend.static_python import iterate, key_of
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import KernelDict

@@ -17,7 +17,8 @@ from darter.frontend.diagnostics import nearest
 from darter.frontend.flow.branches import branch
 from darter.frontend.frame import Frame
 from darter.frontend.names import resolve
-from darter.frontend.numbers.operators import BINARY, COMPARE, binary, compare, negate, truth, unary
+from darter.frontend.numbers.comparisons import COMPARE, compare, negate, truth
+from darter.frontend.numbers.operators import BINARY, binary, unary
 from darter.frontend.numbers.promotion import is_number, strong
 from darter.frontend.numbers.static_operators import refuse_foreign_type, run_native, settled
 from darter.frontend.static_python import contains, iterate, key_of

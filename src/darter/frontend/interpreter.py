@@ -18,7 +18,8 @@ from darter.frontend.flow.raising import assert_statement, raise_statement
 from darter.frontend.flow.unrolling import unrolled
 from darter.frontend.frame import RESULT, RETURNED
 from darter.frontend.names import bind, unpacked
-from darter.frontend.numbers.operators import BINARY, truth
+from darter.frontend.numbers.comparisons import truth
+from darter.frontend.numbers.operators import BINARY
 from darter.frontend.static_python import iterate
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import KernelCall, RuntimeRange, kind_of

@@ -19,6 +19,7 @@ from darter.signature.argument import from_dlpack
 from darter.signature.planner import plan_signature
 from darter.signature.words import constexpr_words, device_word, full_key
 from darter.target import Device
+from tests.interner import Interner
 
 
 class Color(enum.Enum):
@@ -40,20 +41,6 @@ class Point(NamedTuple):
 class Tile:
     m: int
     n: int = 8
-
-
-class Interner:
-    """Numbers objects by identity, from 1, and keeps them alive."""
-
-    def __init__(self) -> None:
-        self.held: list[object] = []
-
-    def __call__(self, value: object) -> int:
-        for number, held in enumerate(self.held, 1):
-            if held is value:
-                return number
-        self.held.append(value)
-        return len(self.held)
 
 
 def encode(value: Any) -> tuple[int, ...]:

@@ -14,7 +14,8 @@ from darter.dtypes import Bool
 from darter.errors import KernelTypeError, UnsupportedSyntaxError
 from darter.frontend.calls.intrinsics import absolute, extremum, print_values
 from darter.frontend.numbers.casts import convert
-from darter.frontend.numbers.operators import binary, truth
+from darter.frontend.numbers.comparisons import truth
+from darter.frontend.numbers.operators import binary
 from darter.frontend.numbers.promotion import plain_integer
 from darter.frontend.numbers.static_operators import run_native, settled
 from darter.frontend.static_python import call_native, iterate, length

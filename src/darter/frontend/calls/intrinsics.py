@@ -14,8 +14,9 @@ from darter.frontend.calls.intrinsic_arguments import Handler, as_number, bound_
 from darter.frontend.calls.memory_intrinsics import MEMORY
 from darter.frontend.calls.warp_intrinsics import WARPS
 from darter.frontend.numbers.casts import convert
+from darter.frontend.numbers.comparisons import truth
 from darter.frontend.numbers.literals import site_of
-from darter.frontend.numbers.operators import arithmetic, binary, math_function, truth
+from darter.frontend.numbers.operators import arithmetic, binary, math_function
 from darter.frontend.numbers.promotion import as_value, common_type, default_type, derived, is_number, strong
 from darter.frontend.numbers.static_operators import run_native, static_binary
 from darter.frontend.structs import in_structures

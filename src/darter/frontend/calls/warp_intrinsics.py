@@ -9,7 +9,7 @@ from darter.dtypes import Bool, Float32, Int32, UInt64
 from darter.errors import KernelTypeError
 from darter.frontend.calls.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
 from darter.frontend.numbers.casts import convert
-from darter.frontend.numbers.operators import truth
+from darter.frontend.numbers.comparisons import truth
 from darter.frontend.numbers.promotion import as_value, derived, runtime
 from darter.frontend.structs import in_structures
 from darter.frontend.tracer import Tracer

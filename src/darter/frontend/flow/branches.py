@@ -9,7 +9,7 @@ from darter.dtypes import Bool
 from darter.errors import KernelTypeError
 from darter.frontend.flow.merging import Dead, Merge, Path
 from darter.frontend.frame import RESULT, RETURNED, UNSET
-from darter.frontend.numbers.operators import negate
+from darter.frontend.numbers.comparisons import negate
 from darter.frontend.structure import (
     LeafType,
 )

@@ -27,7 +27,7 @@ from darter.frontend.flow.carried import (
 from darter.frontend.flow.merging import Dead
 from darter.frontend.flow.ranges import in_range, index_type
 from darter.frontend.frame import RESULT, RETURNED, UNSET, LoopFlags, assigned_names, exits, mutated_names
-from darter.frontend.numbers.operators import negate, truth
+from darter.frontend.numbers.comparisons import negate, truth
 from darter.frontend.numbers.promotion import as_value, divisor_of
 from darter.frontend.structure import make_leaf, rebuild
 from darter.frontend.tracer import Tracer

@@ -10,7 +10,7 @@ from darter import errors
 from darter.errors import KernelTypeError, KernelValueError, StaticEvaluationError, UnsupportedSyntaxError
 from darter.frontend.flow.branches import branch
 from darter.frontend.flow.merging import Dead
-from darter.frontend.numbers.operators import truth
+from darter.frontend.numbers.comparisons import truth
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import FormattedText, is_runtime, kind_of
 from darter.ir.nodes import Raise, Value

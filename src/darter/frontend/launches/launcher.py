@@ -13,7 +13,8 @@ from darter.frontend.launches.describe import argument_facts, check_dims
 from darter.frontend.launches.kernels import BuiltKernel, built_kernel
 from darter.frontend.launches.overlap import check_overlap
 from darter.frontend.numbers.casts import convert
-from darter.frontend.numbers.operators import binary, compare
+from darter.frontend.numbers.comparisons import compare
+from darter.frontend.numbers.operators import binary
 from darter.frontend.numbers.promotion import as_value, default_type, is_number, plain_integer, static_value, strong
 from darter.frontend.tensors import EXTENT, POINTER, SCALAR, pointer, raw_extent, raw_stride
 from darter.frontend.tracer import Tracer

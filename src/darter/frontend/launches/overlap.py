@@ -10,7 +10,8 @@ from typing import Any
 from darter.dtypes import Int64
 from darter.errors import KernelTypeError
 from darter.frontend.calls.intrinsics import extremum
-from darter.frontend.numbers.operators import binary, compare
+from darter.frontend.numbers.comparisons import compare
+from darter.frontend.numbers.operators import binary
 from darter.frontend.tensors import extents, pointer, strides
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, StructValue, TensorValue, kind_of

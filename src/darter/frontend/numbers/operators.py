@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import ast
-import enum
 import math
 import operator
 from collections.abc import Callable
 from typing import Any
 
-from darter.capture.structure import ARITHMETIC, COMPARISON, TRUTH
+from darter.capture.structure import ARITHMETIC
 from darter.dtypes import Bool, Float32, Float64, Int32, Int64, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
 from darter.frontend.numbers.promotion import as_value, common_type, derived, divisor_of, is_number, is_weak, strong
 from darter.frontend.numbers.static_operators import (
-    compares_identity,
-    refuse_foreign_type,
     run_native,
     settled,
     static_binary,
-    static_compare,
 )
 from darter.frontend.tracer import Tracer
-from darter.frontend.values import DeviceValue, PointerValue, is_runtime, kind_of
+from darter.frontend.values import DeviceValue, PointerValue, kind_of
 from darter.ir.nodes import (
     LIBRARY_MATH,
     Binary,
     BinaryOp,
-    Compare,
-    CompareOp,
     Math,
     MathOp,
     Offset,
@@ -54,14 +48,6 @@ BINARY: dict[type[ast.operator], tuple[str, Native]] = {
     ast.BitXor: ("^", operator.xor),
     ast.MatMult: ("@", operator.matmul),
 }
-COMPARE: dict[type[ast.cmpop], tuple[str, Native]] = {
-    ast.Eq: ("==", operator.eq),
-    ast.NotEq: ("!=", operator.ne),
-    ast.Lt: ("<", operator.lt),
-    ast.LtE: ("<=", operator.le),
-    ast.Gt: (">", operator.gt),
-    ast.GtE: (">=", operator.ge),
-}
 
 _ARITHMETIC = {
     "+": BinaryOp.ADD,
@@ -72,14 +58,6 @@ _ARITHMETIC = {
 }
 _BITWISE = {"&": BinaryOp.AND, "|": BinaryOp.OR, "^": BinaryOp.XOR}
 _SHIFTS = {"<<": BinaryOp.SHL, ">>": BinaryOp.SHR}
-_COMPARES = {
-    "==": CompareOp.EQ,
-    "!=": CompareOp.NE,
-    "<": CompareOp.LT,
-    "<=": CompareOp.LE,
-    ">": CompareOp.GT,
-    ">=": CompareOp.GE,
-}
 
 # Operators of these types run no code of the user's.
 
@@ -121,7 +99,7 @@ def arithmetic(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     dtype = common_type(t, a, b, symbol)
     if dtype is Bool:
         dtype = Int32
-    _refuse_float8(t, symbol, dtype)
+    refuse_float8(t, symbol, dtype)
     same = _identity(symbol, a, b, dtype)
     if same is not None:
         return same
@@ -132,7 +110,7 @@ def arithmetic(t: Tracer, symbol: str, a: Any, b: Any) -> DeviceValue:
     return derived(DeviceValue(result, is_weak(a, b), multiple), a, b)
 
 
-def _refuse_float8(t: Tracer, symbol: str, dtype: ScalarType) -> None:
+def refuse_float8(t: Tracer, symbol: str, dtype: ScalarType) -> None:
     if dtype.is_float8:
         t.fail(
             KernelTypeError,
@@ -171,7 +149,7 @@ def _multiple(symbol: str, a: Any, b: Any) -> int:
 def _divide(t: Tracer, a: Any, b: Any) -> DeviceValue:
     """Return the true quotient; integers of up to 32 bits divide as Float32, 64-bit ones as Float64."""
     dtype = common_type(t, a, b, "/")
-    _refuse_float8(t, "/", dtype)
+    refuse_float8(t, "/", dtype)
     if not dtype.is_float:
         weak = is_weak(a, b)
         dtype = Float64 if dtype.bits == 64 and not weak else Float32
@@ -285,35 +263,7 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-# -- comparisons, unary, casts ----------------------------------------------------------------------------------------
-
-
-def compare(t: Tracer, symbol: str, native: Native, a: Any, b: Any) -> Any:
-    """Return ``a symbol b``: a Python bool, or a Bool value."""
-    if not isinstance(a, DeviceValue) and not isinstance(b, DeviceValue):
-        if is_runtime(a) or is_runtime(b):
-            t.fail(
-                KernelTypeError,
-                f"operator {symbol} does not compare these",
-                found=f"{kind_of(a)} and {kind_of(b)}",
-                accepted="numbers",
-            )
-        refuse_foreign_type(t, a, b)
-        if symbol in ("==", "!=") and compares_identity(a) and compares_identity(b):
-            settled(t, a, COMPARISON)
-            settled(t, b, COMPARISON)
-            return bool(t.recorded(lambda: t.recorder.same(a, b))) == (symbol == "==")
-        return static_compare(t, symbol, native, a, b)
-    a, b = strong(t, a), strong(t, b)
-    if not (is_number(a) and is_number(b)):
-        if (a is None or b is None) and symbol in ("==", "!="):
-            return symbol == "!="
-        t.fail(KernelTypeError, f"operator {symbol} does not compare these", found=f"{kind_of(a)} and {kind_of(b)}")
-    dtype = common_type(t, a, b, symbol)
-    _refuse_float8(t, symbol, dtype)
-    result = Value(Bool)
-    t.emit(Compare(result, _COMPARES[symbol], as_value(t, a, dtype), as_value(t, b, dtype)))
-    return DeviceValue(result)
+# -- unary -------------------------------------------------------------------------------------------------------------
 
 
 def unary(t: Tracer, symbol: str, value: Any) -> Any:
@@ -326,7 +276,7 @@ def unary(t: Tracer, symbol: str, value: Any) -> Any:
         settled(t, value, ARITHMETIC)
         return run_native(t, lambda: native(value), f"{symbol} of {kind_of(value)}")
     dtype = value.dtype
-    _refuse_float8(t, symbol, dtype)
+    refuse_float8(t, symbol, dtype)
     if symbol == "+":
         return value
     if symbol == "~" and dtype.is_float:
@@ -337,31 +287,3 @@ def unary(t: Tracer, symbol: str, value: Any) -> Any:
     result = Value(dtype)
     t.emit(Unary(result, UnaryOp.NEG if symbol == "-" else UnaryOp.NOT, operand))
     return derived(DeviceValue(result, value.weak, value.multiple if symbol == "-" else 1), value)
-
-
-def truth(t: Tracer, value: Any) -> bool | Value:
-    """Return the truth of a value: a Python bool, or a Bool value (a number is true unless zero)."""
-    value = strong(t, value)
-    if isinstance(value, DeviceValue):
-        if value.dtype is Bool:
-            return value.value
-        return t.cast(value.value, Bool)
-    if isinstance(value, (list, dict)):
-        return bool(t.recorded(lambda: t.recorder.length(value)))
-    if isinstance(value, (int, float, complex, str, bytes, tuple, frozenset, range, type(None), enum.Enum)):
-        if isinstance(value, enum.Enum) or (isinstance(value, tuple) and type(value) is not tuple):
-            settled(t, value, TRUTH)
-        return bool(value)
-    if is_runtime(value):
-        t.fail(KernelTypeError, "this has no truth value", found=kind_of(value), accepted="Bool values and numbers")
-    if hasattr(type(value), "__bool__") or hasattr(type(value), "__len__"):
-        t.fail(KernelTypeError, f"the truth of a {type(value).__name__} would run its class's code", accepted="numbers")
-    settled(t, value, TRUTH)
-    return True
-
-
-def negate(t: Tracer, condition: Value) -> Value:
-    """Return ``not condition``."""
-    result = Value(Bool)
-    t.emit(Unary(result, UnaryOp.NOT, condition))
-    return result
