@@ -55,6 +55,62 @@ def test_bounds_checks_name_tensor_index_extent_and_line(monkeypatch: pytest.Mon
     np.testing.assert_array_equal(out[:31], x[1:])
 
 
+def _before(x, out, i):
+    out[i] = (x.data_ptr() - 1)[i]
+
+
+def _behind(x, out, i):
+    out[i] = (x.data_ptr() + i * 2)[2]
+
+
+def _wide_store(x, out, i):
+    (out.data_ptr() + 32).store(i * 2, (1.0, 2.0))
+
+
+def _of_other_elements(x, out, i):
+    out[i] = dt.f32((x.data_ptr() + 1).cast(dt.u8)[i * 8 + 5])
+
+
+def _atomic(x, out, i):
+    dt.atomic_add(out.data_ptr() + 60, i, 1.0)
+
+
+def _shared(x, out, i):
+    dt.shared(dt.f32, 16).data_ptr()[i] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (_before, "'x'.*byte -4, of 0 to 256"), (_behind, "'x'.*byte 256, of 0 to 256"),
+        (_wide_store, "'out'.*byte 256, of 0 to 256"), (_of_other_elements, "'x'.*byte 257, of 0 to 256"),
+        (_atomic, "'out'.*byte 256, of 0 to 256"), (_shared, "shared memory.*byte 64, of 0 to 64"),
+    ],
+)  # fmt: skip
+def test_pointers_are_checked_against_what_they_are_of(body: Any, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @dt.kernel
+    def walks(x: dt.Tensor, out: dt.Tensor):
+        body(x, out, dt.thread_idx.x)
+
+    monkeypatch.setenv("DARTER_BOUNDS_CHECK", "1")
+    x = np.arange(64, dtype=np.float32)
+    with pytest.raises(dt.DeviceAssertError, match=f"pointer out of bounds: {found}"):
+        launcher(walks, block=32)(x, x.copy())
+
+
+def test_pointers_inside_of_strided_tensors_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dt.kernel
+    def walks(x: dt.Tensor, out: dt.Tensor):
+        i = dt.thread_idx.x
+        out[i] = (x.data_ptr() - dt.u32(i) * 2)[0]
+
+    monkeypatch.setenv("DARTER_BOUNDS_CHECK", "1")
+    x = np.arange(64, dtype=np.float32)[::-2]
+    out = np.zeros(32, np.float32)
+    launcher(walks, block=32)(x, out)
+    np.testing.assert_array_equal(out, x)
+
+
 @dt.kernel
 def counted_too_far(x: dt.Tensor, out: dt.Tensor):
     dt.atomic_add(out, dt.thread_idx.x, x[0])

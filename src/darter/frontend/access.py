@@ -1,17 +1,17 @@
-"""Reading and writing memory and containers: ``x[i]``, ``x.load``, ``x.store``; bounds checks where asked for."""
+"""Reading and writing memory and containers: ``x[i]``, ``x.load``, ``x.store``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from darter.dtypes import Bool, Int64, ScalarType
+from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
+from darter.frontend.bounds import is_inside, where_inside
 from darter.frontend.flow.branches import branch
 from darter.frontend.numbers.promotion import as_value, meet, static_value, strong
 from darter.frontend.static_python import check_mutable, item, key_of
-from darter.frontend.tensors import Address, address, moved, pointer, raw_extent
-from darter.frontend.tracer import Tracer, zero
+from darter.frontend.tensors import Address, address, moved, pointer
+from darter.frontend.tracer import Tracer
 from darter.frontend.values import (
     DeviceValue,
     KernelDict,
@@ -22,7 +22,8 @@ from darter.frontend.values import (
     TensorValue,
     kind_of,
 )
-from darter.ir.nodes import Assert, Binary, BinaryOp, Compare, CompareOp, Load, PointerCast, PointerType, Store, Value
+from darter.frontend.walks import walk_from
+from darter.ir.nodes import Load, PointerCast, PointerType, Store, Value
 
 _WIDTHS = (1, 2, 4, 8, 16)
 MEMORY = (TensorValue, PointerValue, SharedArray)
@@ -93,7 +94,7 @@ def store(t: Tracer, target: Any, index: Any, values: list[Any]) -> None:
     place = address(t, target, index)
     mark_written(t, target)
     converted = tuple(stored_value(t, value, place.element) for value in values)
-    inside = _inside(t, place, len(values))
+    inside = is_inside(t, place, len(values))
     if inside is None:
         _store(t, place, converted)
         return
@@ -181,70 +182,6 @@ def vector_width(t: Tracer, width: Any) -> int:
     return width
 
 
-# -- bounds checks ----------------------------------------------------------------------------------------------------
-
-
-def where_inside(t: Tracer, place: Address, width: int, access: Callable[[], tuple[DeviceValue, ...]]) -> Any:
-    """Return the ``width`` values that ``access`` reads; where bounds are checked and it is outside, zeros."""
-    inside = _inside(t, place, width)
-    if inside is None:
-        return access()
-    zeros = tuple(DeviceValue(zero(t, place.element)) for _ in range(width))
-    outcome, _ = branch(t, inside, lambda: (access(), None), lambda: (zeros, None))
-    return outcome
-
-
-def _inside(t: Tracer, place: Address, width: int) -> Value | None:
-    """Emit the bounds checks of an access and return whether it is inside, or None where nothing is checked."""
-    if not t.bounds_check or isinstance(place.tensor, PointerValue):
-        return None
-    inside: Value | None = None
-    last = len(place.indices) - 1
-    for axis, index in enumerate(place.indices):
-        extent = _extent(t, place.tensor, axis)
-        if extent is None:
-            continue
-        inside = _both(t, inside, _check_axis(t, place.tensor, axis, index, extent, width if axis == last else 1))
-    return inside
-
-
-def _extent(t: Tracer, target: Any, axis: int) -> Any:
-    if isinstance(target, TensorValue):
-        return raw_extent(t, target, axis)
-    return None if target.shape is None else target.shape[axis]
-
-
-def _check_axis(t: Tracer, target: Any, axis: int, index: Any, extent: Any, width: int) -> Value:
-    value = t.const(Int64, index) if isinstance(index, int) else t.cast(index.value, Int64)
-    limit = t.const(Int64, extent) if isinstance(extent, int) else t.cast(extent, Int64)
-    end = value if width == 1 else _binary(t, BinaryOp.ADD, value, t.const(Int64, width - 1))
-    condition = _both(t, _compare(t, CompareOp.GE, value, t.const(Int64, 0)), _compare(t, CompareOp.LT, end, limit))
-    at = t.frame.source.first_line and getattr(t.at, "lineno", 0)
-    name = f"'{target.name}'" if isinstance(target, TensorValue) else target.name
-    # The line in the message is relative to def, as in every Loc: an artifact does not change when a function moves.
-    line = at - t.frame.source.first_line
-    place = f"line {line} of {t.frame.function.__qualname__}"
-    message = f"index out of bounds: {name}, axis {axis}, at {place}: index {{}}, extent {{}}"
-    t.emit(Assert(condition, message, (value, limit)))
-    return condition
-
-
-def _compare(t: Tracer, op: CompareOp, lhs: Value, rhs: Value) -> Value:
-    result = Value(Bool)
-    t.emit(Compare(result, op, lhs, rhs))
-    return result
-
-
-def _binary(t: Tracer, op: BinaryOp, lhs: Value, rhs: Value) -> Value:
-    result = Value(lhs.type)
-    t.emit(Binary(result, op, lhs, rhs))
-    return result
-
-
-def _both(t: Tracer, lhs: Value | None, rhs: Value) -> Value:
-    return rhs if lhs is None else _binary(t, BinaryOp.AND, lhs, rhs)
-
-
 # -- methods ----------------------------------------------------------------------------------------------------------
 
 
@@ -283,15 +220,15 @@ def cast_method(t: Tracer, target: PointerValue, arguments: list[Any], keywords:
         t.fail(KernelTypeError, "cast takes one scalar type", advice="p.cast(dt.UInt8)")
     result = Value(PointerType(arguments[0], target.type.space), target.value.hint)
     t.emit(PointerCast(result, target.value))
-    return PointerValue(result, target.align_bytes, target.parameter)
+    return PointerValue(result, target.align_bytes, target.parameter, target.walk)
 
 
 def data_pointer(t: Tracer, target: Any) -> PointerValue:
     """``x.data_ptr()``: the base address as a pointer value."""
     if isinstance(target, SharedArray):
-        return PointerValue(target.pointer, 16)
+        return PointerValue(target.pointer, 16, walk=walk_from(t, target))
     align = 16 if target.facts.vec16 else target.facts.dtype.size_bytes
-    return PointerValue(pointer(t, target), align, target.parameter)
+    return PointerValue(pointer(t, target), align, target.parameter, walk_from(t, target))
 
 
 def _no_more(t: Tracer, keywords: dict[str, Any], name: str, accepted: str) -> None:

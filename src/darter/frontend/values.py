@@ -47,14 +47,18 @@ class DeviceValue:
 
 
 class PointerValue:
-    """An address; ``align_bytes`` is what it is known to be a multiple of, ``tensor`` the tensor that it came from."""
+    """An address; ``align_bytes`` is what it is known to be a multiple of, ``parameter`` the argument it came from.
 
-    __slots__ = ("align_bytes", "parameter", "value")
+    ``walk`` is kept where bounds are checked.
+    """
 
-    def __init__(self, value: Value, align_bytes: int, parameter: int = -1) -> None:
+    __slots__ = ("align_bytes", "parameter", "value", "walk")
+
+    def __init__(self, value: Value, align_bytes: int, parameter: int = -1, walk: Walk | None = None) -> None:
         self.value = value
         self.align_bytes = align_bytes
         self.parameter = parameter
+        self.walk = walk
 
     @property
     def type(self) -> PointerType:
@@ -96,6 +100,14 @@ class SharedArray:
     def element(self) -> ScalarType:
         """Type of the elements."""
         return self.pointer.type.element  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """How a pointer came to be where it is: ``bytes`` (an Int64) from the base of a tensor or shared memory."""
+
+    start: TensorValue | SharedArray
+    bytes: Value
 
 
 class RegisterArray:

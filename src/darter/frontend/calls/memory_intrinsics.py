@@ -8,7 +8,8 @@ from typing import Any
 
 from darter.dtypes import Bool, ScalarType
 from darter.errors import KernelTypeError, KernelValueError
-from darter.frontend.access import mark_written, stored_value, where_inside
+from darter.frontend.access import mark_written, stored_value
+from darter.frontend.bounds import where_inside
 from darter.frontend.calls.intrinsic_arguments import Handler, bound_names, kernel_only
 from darter.frontend.numbers.promotion import plain_integer
 from darter.frontend.tensors import address

@@ -19,6 +19,7 @@ from darter.frontend.numbers.static_operators import (
 )
 from darter.frontend.tracer import Tracer
 from darter.frontend.values import DeviceValue, PointerValue, kind_of
+from darter.frontend.walks import walked
 from darter.ir.nodes import (
     LIBRARY_MATH,
     Binary,
@@ -247,14 +248,16 @@ def _pointer(t: Tracer, symbol: str, a: Any, b: Any) -> Any:
         t.fail(
             KernelTypeError, "pointer arithmetic is not available in a launcher", advice="pass the offset to the kernel"
         )
+    if isinstance(b, DeviceValue) and b.dtype not in (Int32, Int64):
+        b = DeviceValue(t.cast(b.value, Int64), multiple=b.multiple)  # negated at its own width it could wrap
     offset = unary(t, "-", b) if symbol == "-" else b
-    value = as_value(
-        t, offset, offset.dtype if isinstance(offset, DeviceValue) and offset.dtype in (Int32, Int64) else Int64
-    )
+    value = as_value(t, offset, offset.dtype if isinstance(offset, DeviceValue) else Int64)
     result = Value(a.value.type, a.value.hint)
     t.emit(Offset(result, a.value, value))
     moved = divisor_of(offset) * a.element.size_bytes
-    return PointerValue(result, math.gcd(a.align_bytes, moved), a.parameter)
+    return PointerValue(
+        result, math.gcd(a.align_bytes, moved), a.parameter, walked(t, a.walk, value, a.element.size_bytes)
+    )
 
 
 def _is_integer(value: Any) -> bool:
