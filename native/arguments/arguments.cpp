@@ -66,7 +66,7 @@ bool ArgumentReader::known_class(const Place& place, Param* param, PyObject* val
     const bool library = kind == ReaderKind::Numpy || kind == ReaderKind::Torch || kind == ReaderKind::Explicit;
     if (library) return tensor_of_new_type(place, param, value);
     plan = plan_of_class(launcher, Py_TYPE(value));
-    if (plan == nullptr) return false;
+    if (plan == nullptr) return refuse_class(place, value);
   }
   switch (plan->kind) {
     case ClassKind::JitArgument:

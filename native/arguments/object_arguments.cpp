@@ -27,6 +27,29 @@ PyObject* ArgumentReader::field_value(const Place& place, PyObject* owner, PyObj
   return nullptr;
 }
 
+bool refuse_class(const Place& place, PyObject* value) {
+  PyObject* type = nullptr;
+  PyObject* error = nullptr;
+  PyObject* traceback = nullptr;
+  PyErr_Fetch(&type, &error, &traceback);
+  PyErr_NormalizeException(&type, &error, &traceback);
+  Ref reason(Py_XNewRef(error));
+  PyErr_Restore(type, error, traceback);
+  return refuse_type(place, "found a value of type %s, whose class is no argument type (%S)", Py_TYPE(value)->tp_name,
+                     reason.get());
+}
+
+bool ArgumentReader::nested(const Place& place, Param* param, PyObject* value) {
+  if (DARTER_UNLIKELY(depth == kMaxNesting)) {
+    return refuse_value(place, "found a value nested deeper than %d levels, or containing itself; flatten it",
+                        kMaxNesting);
+  }
+  ++depth;
+  const bool read = argument(place, param, value);
+  --depth;
+  return read;
+}
+
 bool ArgumentReader::fields(const Place& place, std::vector<Param>* fields, PyObject* value) {
   const bool is_tuple = PyTuple_Check(value);
   const bool is_plain = PyTuple_CheckExact(value);
@@ -36,7 +59,7 @@ bool ArgumentReader::fields(const Place& place, std::vector<Param>* fields, PyOb
     PyObject* held = is_tuple ? PyTuple_GET_ITEM(value, index) : field_value(place, value, field->name);
     if (held == nullptr) return false;
     const ArgumentPath path{place.path, is_plain ? nullptr : field->name, index};
-    if (!argument({place.function, &path}, field, held)) return false;
+    if (!nested({place.function, &path}, field, held)) return false;
   }
   return true;
 }
@@ -48,14 +71,14 @@ bool ArgumentReader::structure(const Place& place, Param* param, PyObject* value
     if (!call->words.append(class_word(kTagStruct, static_cast<size_t>(count), value))) return false;
     for (Py_ssize_t i = 0; i < count; ++i) {
       const ArgumentPath path{place.path, nullptr, i};
-      if (!argument({place.function, &path}, &launcher->any, PyTuple_GET_ITEM(value, i))) return false;
+      if (!nested({place.function, &path}, &launcher->any, PyTuple_GET_ITEM(value, i))) return false;
     }
     return true;
   }
   std::vector<Param>* plans = &param->fields;
   if (param->cls == nullptr) {
     ClassPlan* plan = plan_of_class(launcher, Py_TYPE(value));
-    if (plan == nullptr) return false;
+    if (plan == nullptr) return refuse_class(place, value);
     plans = &plan->fields;
   }
   const auto count = static_cast<Py_ssize_t>(plans->size());
@@ -95,7 +118,7 @@ bool ArgumentReader::jit_argument(const Place& place, Param* param, PyObject* va
   std::vector<Param>* plans = &param->fields;
   if (param->cls == nullptr) {
     ClassPlan* plan = plan_of_class(launcher, Py_TYPE(value));
-    if (plan == nullptr) return false;
+    if (plan == nullptr) return refuse_class(place, value);
     plans = &plan->fields;
   }
   Ref signature(PyObject_CallMethod(value, "__cache_signature__", nullptr));

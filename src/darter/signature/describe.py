@@ -10,7 +10,7 @@ from darter.errors import ArgumentTypeError
 from darter.frozen import Frozen
 from darter.signature.annotations import Stream, is_scalar_type
 from darter.signature.argument import TensorArgument
-from darter.signature.constexprs import check_exact_type, check_keyable
+from darter.signature.constexprs import MAX_DEPTH, check_exact_type, check_keyable
 from darter.signature.contracts import BoundTensor, check_contracts, check_dtype, common_device
 from darter.signature.descriptor import (
     ConstexprFacts,
@@ -69,9 +69,19 @@ class _Describer:
 
     def __init__(self) -> None:
         self.tensors: list[BoundTensor] = []
+        self._depth = 0
 
     def argument(self, name: str, plan: ParamPlan, value: Any) -> Descriptor:
         """Describe the argument at ``name`` (a path, inside structs)."""
+        if self._depth > MAX_DEPTH:
+            found = f"a value nested deeper than {MAX_DEPTH} levels, or containing itself"
+            raise wrong_value(name, found, "flatten it.")
+        self._depth += 1
+        described = self._described(name, plan, value)
+        self._depth -= 1
+        return described
+
+    def _described(self, name: str, plan: ParamPlan, value: Any) -> Descriptor:
         if value is None and plan.optional and plan.kind is not ParamKind.CONSTEXPR:
             return StreamFacts() if plan.kind is ParamKind.STREAM else NoneFacts()
         match plan.kind:

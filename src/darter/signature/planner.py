@@ -23,6 +23,7 @@ from darter.signature.annotations import (
 )
 from darter.signature.argument import JitArgument
 from darter.signature.plan import MISSING, ParamKind, ParamPlan, SignaturePlan
+from darter.signature.reader import is_tensor_like
 from darter.signature.scopes import Scope, class_scope, evaluate, function_scope
 from darter.signature.structures import (
     class_annotations,
@@ -83,6 +84,12 @@ def plan_signature(function: Callable[..., Any], owner: bool) -> SignaturePlan:
             annotation = function.__annotations__.get(name, Any)
             plan = _plan_at(f"{where}: parameter '{name}'", name, annotation, scope)
         default = defaults.get(name, MISSING)
+        if is_tensor_like(default):
+            raise SignatureError(
+                f"{where}: parameter '{name}': found a {type(default).__module__}.{type(default).__qualname__} as its "
+                "default; accepted: values that cannot change unnoticed, which a tensor can. Let it default to None "
+                "(dt.Tensor | None = None), and pass the tensor at each call."
+            )
         parameters.append(
             replaced(
                 plan,

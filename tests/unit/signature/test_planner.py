@@ -257,3 +257,13 @@ def test_jit_fields_must_be_a_tuple_of_names() -> None:
 
     with pytest.raises(SignatureError, match="tuple of attribute names"):
         plan_of(Wrong)
+
+
+@pytest.mark.parametrize("keyword_only", [False, True])
+def test_a_tensor_as_default_is_refused_with_the_way_out(keyword_only: bool) -> None:
+    def by_position(x: Tensor, y: Tensor = np.zeros(1)) -> None: ...  # noqa: B008
+
+    def by_keyword(x: Tensor, *, y: Tensor = np.zeros(1)) -> None: ...  # noqa: B008
+
+    with pytest.raises(SignatureError, match=r"parameter 'y': found a numpy\.ndarray as its default; .*None"):
+        plan_signature(by_keyword if keyword_only else by_position, owner=False)
