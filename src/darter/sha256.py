@@ -21,8 +21,10 @@ _BUILT_IN = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
 
 def sha256(data: bytes = b"") -> _Hash:
     """Return the hash of ``data``, to be updated or read."""
-    module = sys.modules.get("hashlib") or _built_in()
-    made: _Hash = module.sha256(data)
+    module = sys.modules.get("hashlib")
+    if not hasattr(module, "sha256"):  # another thread may be importing it
+        module = _built_in()
+    made: _Hash = module.sha256(data)  # type: ignore[union-attr]
     return made
 
 
