@@ -11,7 +11,6 @@ import importlib.machinery
 import os
 import sys
 import time
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -124,7 +123,7 @@ def _marks(package: str) -> tuple[str, int]:
         ("compiler", os.path.join(compiler, "binding", _COMPILER_LIBRARY)),
     ]
     lines, changed_ns = [compiler], 0
-    for name, path in sorted(files):
+    for name, path in files:
         try:
             found = os.stat(path)
         except OSError:
@@ -133,30 +132,37 @@ def _marks(package: str) -> tuple[str, int]:
         content_ns, inode_ns = found.st_mtime_ns, found.st_ctime_ns
         lines.append(f"{name} {found.st_size} {content_ns} {inode_ns} {found.st_ino}")
         changed_ns = max(changed_ns, content_ns, inode_ns)
+    lines.sort()
     return "\n".join(lines), changed_ns
 
 
 # -- where it all is --------------------------------------------------------------------------------------------------
 
 
-def _source_files(package: str) -> Iterator[tuple[str, str]]:
-    """Yield (name relative to the package with ``/``, path) of every generating source."""
+def _source_files(package: str) -> list[tuple[str, str]]:
+    """Return (name relative to the package with ``/``, path) of every generating source."""
+    found: list[tuple[str, str]] = []
     for part in GENERATING_SOURCES:
         path = os.path.join(package, part)
-        if part.endswith(".py"):
-            if os.path.exists(path):
-                yield part, path
-        elif os.path.isdir(path):
-            yield from _sources_below(path, part)
+        if not part.endswith(".py"):
+            _add_sources(path, part, found)
+        elif os.path.exists(path):
+            found.append((part, path))
+    return found
 
 
-def _sources_below(folder: str, inner: str) -> Iterator[tuple[str, str]]:
-    with os.scandir(folder) as entries:
+def _add_sources(folder: str, inner: str, found: list[tuple[str, str]]) -> None:
+    try:
+        entries = os.scandir(folder)
+    except FileNotFoundError:
+        return
+    with entries:
         for entry in entries:
-            if entry.name.endswith(".py"):
-                yield f"{inner}/{entry.name}", entry.path
-            elif entry.name != "__pycache__" and entry.is_dir():
-                yield from _sources_below(entry.path, f"{inner}/{entry.name}")
+            name = entry.name
+            if name.endswith(".py"):
+                found.append((f"{inner}/{name}", entry.path))
+            elif name != "__pycache__" and entry.is_dir():
+                _add_sources(entry.path, f"{inner}/{name}", found)
 
 
 def _native_module(package: str) -> str | None:

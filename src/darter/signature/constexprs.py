@@ -17,8 +17,11 @@ MAX_DEPTH = 64
 """How deep tuples, dataclasses and frozensets may nest."""
 
 
-class ValueKind(enum.Enum):
-    """What a keyable value is; decided by its exact type, never by comparing it."""
+class ValueKind:
+    """What a keyable value is; decided by its exact type, never by comparing it.
+
+    Texts and no ``Enum``, which takes longer to make than most modules of a launch from disk.
+    """
 
     NONE = "None"
     BOOL = "bool"
@@ -38,7 +41,7 @@ class ValueKind(enum.Enum):
     FROZENSET = "frozenset"
 
 
-_BY_EXACT_TYPE: dict[type, ValueKind] = {
+_BY_EXACT_TYPE: dict[type, str] = {
     type(None): ValueKind.NONE,
     bool: ValueKind.BOOL,
     int: ValueKind.INT,
@@ -62,7 +65,7 @@ _WAYS_OUT = {
 }
 
 
-def value_kind(value: object, name: str) -> ValueKind:
+def value_kind(value: object, name: str) -> str:
     """Return what kind of keyable value ``value`` is; nested values are not looked at.
 
     Raises ``UnkeyableError`` naming the argument for everything that cannot be keyed by value.
@@ -118,9 +121,9 @@ CONTAINERS = frozenset({ValueKind.TUPLE, ValueKind.NAMED_TUPLE, ValueKind.DATACL
 """Kinds of values that hold others."""
 
 
-def items_of(kind: ValueKind, value: Any) -> list[Any]:
+def items_of(kind: str, value: Any) -> list[Any]:
     """Return what a value of one of the kinds ``CONTAINERS`` holds, in its order."""
-    if kind is ValueKind.DATACLASS:
+    if kind == ValueKind.DATACLASS:
         return [getattr(value, field) for field in field_names(type(value))]
     return list(tuple.__iter__(value) if isinstance(value, tuple) else value)
 

@@ -117,16 +117,16 @@ def _function(value: Any, fingerprint: Fingerprint, name: str, depth: int) -> by
     return _node("kernel", class_name(cls), *_interleave(cls.__darter_capture__, parts))
 
 
-def _container(kind: ValueKind, value: Any, fingerprint: Fingerprint, name: str, depth: int) -> bytes:
-    if kind is ValueKind.DATACLASS:
+def _container(kind: str, value: Any, fingerprint: Fingerprint, name: str, depth: int) -> bytes:
+    if kind == ValueKind.DATACLASS:
         names = field_names(type(value))
         parts = [canonical_value(getattr(value, field), fingerprint, name, depth) for field in names]
         return _node("dataclass", class_name(type(value)), *_interleave(names, parts))
     items = tuple.__iter__(value) if isinstance(value, tuple) else iter(value)
     parts = [canonical_value(item, fingerprint, name, depth) for item in items]
-    if kind is ValueKind.NAMED_TUPLE:
+    if kind == ValueKind.NAMED_TUPLE:
         return _node("namedtuple", class_name(type(value)), *_interleave(field_names(type(value)), parts))
-    if kind is ValueKind.FROZENSET:
+    if kind == ValueKind.FROZENSET:
         return _node("frozenset", *sorted(parts))
     return _node("tuple", *parts)
 

@@ -187,17 +187,17 @@ def constexpr_words(value: Any, intern: Intern, name: str = "value", depth: int 
             return (0x20 | intern(value) << 8,)
 
 
-def _container_words(kind: ValueKind, value: Any, intern: Intern, name: str, depth: int) -> tuple[int, ...]:
+def _container_words(kind: str, value: Any, intern: Intern, name: str, depth: int) -> tuple[int, ...]:
     items = items_of(kind, value)
     encoded = [constexpr_words(item, intern, name, depth + 1) for item in items]
-    if kind is ValueKind.FROZENSET:
+    if kind == ValueKind.FROZENSET:
         encoded.sort()
     head = {
         ValueKind.TUPLE: 0x19 | len(items) << 8,
         ValueKind.FROZENSET: 0x21 | len(items) << 8,
     }.get(kind)
     if head is None:
-        tag = 0x1C if kind is ValueKind.DATACLASS else 0x1D
+        tag = 0x1C if kind == ValueKind.DATACLASS else 0x1D
         head = tag | len(items) << 8 | intern(type(value)) << 32
     return (head, *(word for words in encoded for word in words))
 
