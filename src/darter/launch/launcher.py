@@ -250,8 +250,8 @@ class Launcher:
         built = self._builder.build(self._request(description), stream)
         with self._lock:
             held = self._variants.holding(words)
-            if held is not None:
-                self._counts.shared_hits += 1
+            if held is not None:  # of another thread, which may have waited for the compile of this one
+                self._count("compile" if built.origin == "compile" else "memory")
                 return held.state
             if self._variants.function_count >= FUNCTION_LIMIT:
                 self._variants.drop_functions()
