@@ -20,7 +20,10 @@ class Expressions(Values):
 
     def unary(self) -> n.Value:
         dtype = self.arithmetic_type()
-        op = self.random.choice([op for op in n.UnaryOp if accepts_unary(op, dtype)])
+        ops = [op for op in n.UnaryOp if accepts_unary(op, dtype) and op not in n.BIT_COUNTS]
+        op = self.random.choice(ops)
+        if dtype.is_integer and self.counts.random() < 0.3:
+            op = self.counts.choice(n.BIT_COUNTS)
         return self.b.unary(op, self.pick(dtype))
 
     def binary(self) -> n.Value:

@@ -31,6 +31,7 @@ class Values:
     def __init__(self, seed: int, size: int, warp_size: int) -> None:
         self.random = random.Random(seed)
         self.functions = random.Random(f"functions {seed}")
+        self.counts = random.Random(f"counts of bits {seed}")
         self.b = Builder()
         self.plan = Plan()
         self.warp_size = warp_size

@@ -44,6 +44,9 @@ def unary(op: n.UnaryOp, x: Lanes, dtype: dt.ScalarType) -> Lanes:
     if op is n.UnaryOp.NOT:
         inverted: Lanes = ~x
         return inverted
+    if op in n.BIT_COUNTS:
+        counts = [_bit_count(op, int(word), dtype.bits) for word in x.view(f"u{dtype.size_bytes}")]
+        return np.array(counts, x.dtype)
     if dtype.is_float:
         bits = x.view(f"u{dtype.size_bytes}")
         sign = bits.dtype.type(1 << (dtype.bits - 1))
@@ -51,6 +54,14 @@ def unary(op: n.UnaryOp, x: Lanes, dtype: dt.ScalarType) -> Lanes:
         return changed.view(x.dtype)
     negated = (np.zeros_like(x) - x).astype(x.dtype)
     return negated if op is n.UnaryOp.NEG else np.where(x < 0, negated, x)
+
+
+def _bit_count(op: n.UnaryOp, word: int, bits: int) -> int:
+    if op is n.UnaryOp.POPCOUNT:
+        return word.bit_count()
+    if op is n.UnaryOp.CLZ:
+        return bits - word.bit_length()
+    return (word & -word).bit_length() - 1 if word else bits
 
 
 def binary(op: n.BinaryOp, x: Lanes, y: Lanes, dtype: dt.ScalarType) -> Lanes:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from darter.dtypes import ScalarType
 from darter.ir.operations import (
     BINARY_MATH as BINARY_MATH,
+    BIT_COUNTS as BIT_COUNTS,
     LIBRARY_MATH as LIBRARY_MATH,
     AtomicOp as AtomicOp,
     BinaryOp as BinaryOp,

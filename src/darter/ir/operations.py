@@ -19,11 +19,21 @@ class Index(enum.Enum):
 
 
 class UnaryOp(enum.Enum):
-    """``NOT`` is bitwise on integers and logical on Bool; ``ABS`` of the smallest integer wraps."""
+    """``NOT`` is bitwise on integers and logical on Bool; ``ABS`` of the smallest integer wraps.
+
+    The last three count bits of integers: those that are 1, and the zeros above the highest and below the lowest of
+    them; 0 has as many zeros as its type has bits.
+    """
 
     NEG = "neg"
     NOT = "not"
     ABS = "abs"
+    POPCOUNT = "popcount"
+    CLZ = "clz"
+    CTZ = "ctz"
+
+
+BIT_COUNTS = (UnaryOp.POPCOUNT, UnaryOp.CLZ, UnaryOp.CTZ)
 
 
 class BinaryOp(enum.Enum):

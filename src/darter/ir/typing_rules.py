@@ -61,6 +61,8 @@ def accepts_unary(op: n.UnaryOp, type: n.Type) -> bool:
     """Return whether ``op`` is defined on ``type``."""
     if not isinstance(type, ScalarType) or type.is_float8:
         return False
+    if op in n.BIT_COUNTS:
+        return type.is_integer
     return not type.is_float if op is n.UnaryOp.NOT else type is not Bool
 
 

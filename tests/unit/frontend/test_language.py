@@ -385,3 +385,22 @@ def test_a_scalar_type_is_not_compared_with_another_librarys(compares, other):
 
     with pytest.raises(KernelTypeError, match=r"dt.Float32 is never equal(.|\n)*write dt\.(Float32|BFloat16)"):
         run(launcher(k, block=1), np.zeros(1, np.float32))
+
+
+def test_bits_are_counted():
+    def body(out):
+        t = dt.thread_idx.x + 12
+        out[0], out[1], out[2] = Float64(dt.popcount(t)), Float64(dt.clz(t)), Float64(dt.ctz(t))
+        out[3], out[4] = Float64(dt.clz(UInt8(t))), Float64(dt.ctz(Int64(t - 12)))
+        out[5] = dt.popcount(7) if dt.popcount(t).dtype is Int32 else 0
+
+    check(body, [2, 28, 2, 4, 64, 3])
+
+
+@pytest.mark.parametrize("value", [5, 1.5, -1])
+def test_bits_of_no_width_are_not_counted(value):
+    def body(out):
+        out[0] = Float64(dt.clz(value))
+
+    with pytest.raises(KernelTypeError, match="counts bits of an integer of known width"):
+        check(body, [0])

@@ -83,6 +83,16 @@ def test_negation_and_absolute_value_change_the_sign_bit_only() -> None:
     x = np.array([0.0, -0.0, np.inf, 1.5], np.float32)
     assert np.signbit(arithmetic.unary(n.UnaryOp.NEG, x, dt.Float32)).tolist() == [True, False, True, True]
     assert arithmetic.unary(n.UnaryOp.ABS, np.array([-128, 5], np.int8), dt.Int8).tolist() == [-128, 5]
+
+
+@pytest.mark.parametrize(
+    ("op", "expected"),
+    [(n.UnaryOp.POPCOUNT, [0, 1, 8, 1, 2]), (n.UnaryOp.CLZ, [8, 7, 0, 0, 5]), (n.UnaryOp.CTZ, [8, 0, 0, 7, 1])],
+)
+@pytest.mark.parametrize("dtype", [dt.Int8, dt.UInt8])
+def test_bits_are_counted_in_the_width_of_the_type(op: n.UnaryOp, expected: list[int], dtype: dt.ScalarType) -> None:
+    words = np.array([0, 1, 255, 128, 6], np.uint8).view(dtype.numpy())
+    assert arithmetic.unary(op, words, dtype).tolist() == expected
     assert arithmetic.unary(n.UnaryOp.NEG, np.array([0x0000], np.uint16), dt.BFloat16).tolist() == [0x8000]
 
 

@@ -58,5 +58,10 @@ class Lanes:
         t = self.type(element)
         return self.text.call(base, mangled(element, self.width), t, *((t, operand) for operand in operands))
 
+    def zeros(self, base: str, element: str, a: str) -> str:
+        """Call an intrinsic that counts zeros and counts all bits of a 0."""
+        t = self.type(element)
+        return self.text.call(base, mangled(element, self.width), t, (t, a), ("i1", "false"))
+
     def fma(self, element: str, a: str, b: str, c: str) -> str:
         return self.call("llvm.fma", element, a, b, c)

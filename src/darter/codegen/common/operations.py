@@ -35,6 +35,12 @@ def unary(lanes: Lanes, op: ir.UnaryOp, dtype: ScalarType, a: str) -> str:
     """Return ``op`` of ``a``."""
     element = register_type(dtype)
     match op:
+        case ir.UnaryOp.POPCOUNT:
+            return lanes.call("llvm.ctpop", element, a)
+        case ir.UnaryOp.CLZ:
+            return lanes.zeros("llvm.ctlz", element, a)
+        case ir.UnaryOp.CTZ:
+            return lanes.zeros("llvm.cttz", element, a)
         case ir.UnaryOp.NEG if dtype.is_float:
             return lanes.negate(element, a)
         case ir.UnaryOp.NEG:

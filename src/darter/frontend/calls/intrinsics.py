@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from darter.dtypes import BFloat16, Bool, Float16, Float32, ScalarType
+from darter.dtypes import BFloat16, Bool, Float16, Float32, Int32, ScalarType
 from darter.errors import KernelTypeError
 from darter.frontend.calls.intrinsic_arguments import Handler, as_number, bound_names, kernel_only
 from darter.frontend.calls.memory_intrinsics import MEMORY
@@ -29,6 +29,7 @@ from darter.frontend.values import (
     kind_of,
 )
 from darter.ir.nodes import (
+    BIT_COUNTS,
     Assert,
     Binary,
     BinaryOp,
@@ -211,6 +212,25 @@ def _bitcast(t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     return DeviceValue(result)
 
 
+def _count_bits(op: UnaryOp, t: Tracer, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+    """``dt.popcount``, ``dt.clz``, ``dt.ctz``: an Int32."""
+    (value,) = bound_names(t, op.value, arguments, keywords, "v")
+    value = as_number(t, value, op.value)
+    if type(value) is int and value >= 0 and op is UnaryOp.POPCOUNT:
+        return value.bit_count()
+    kernel_only(t, op.value)
+    if not isinstance(value, DeviceValue) or not value.dtype.is_integer:
+        t.fail(
+            KernelTypeError,
+            f"dt.{op.value} counts bits of an integer of known width",
+            found=kind_of(value),
+            advice="cast it: dt.UInt32(v)",
+        )
+    result = Value(value.dtype)
+    t.emit(Unary(result, op, value.value))
+    return DeviceValue(t.cast(result, Int32))
+
+
 # -- host and device --------------------------------------------------------------------------------------------------
 
 
@@ -291,6 +311,7 @@ INTRINSICS: dict[str, Handler] = {
     "max": functools.partial(_extremum, "max"),
     "where": _where,
     "bitcast": _bitcast,
+    **{op.value: functools.partial(_count_bits, op) for op in BIT_COUNTS},
     **MEMORY,
     **WARPS,
     "print": print_values,
