@@ -160,15 +160,19 @@ bool general_argument(Launcher* launcher, Param* param, PyObject* value, int ind
 bool read_arguments(Launcher* launcher, PyObject* const* arguments, Call* call) {
   call->words.push(0);
   Param* params = launcher->plan.params.data();
-  const QuickKind* kinds = launcher->plan.quick_kinds.data();
   const int count = launcher->plan.count();
   QuickReader quick{call, nullptr, nullptr};
   bool is_quick = quick.begin(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    if (DARTER_LIKELY(is_quick && quick.read(&params[i], kinds[i], arguments[i], i))) continue;
-    quick.end();
-    if (DARTER_UNLIKELY(!general_argument(launcher, &params[i], arguments[i], i, call))) return false;
-    is_quick = quick.begin(static_cast<size_t>(count - i));
+  int i = 0;
+  for (const QuickRun& run : launcher->plan.quick_runs) {
+    for (;;) {
+      if (DARTER_LIKELY(is_quick)) i = quick.read(run.kind, params, arguments, i, run.end);
+      if (DARTER_LIKELY(i == run.end)) break;
+      quick.end();
+      if (DARTER_UNLIKELY(!general_argument(launcher, &params[i], arguments[i], i, call))) return false;
+      is_quick = quick.begin(static_cast<size_t>(count - i));
+      ++i;
+    }
   }
   quick.end();
   call->words.data()[0] = device_word(call->device);

@@ -29,42 +29,67 @@ struct QuickReader {
     call->words.set_end(words);
   }
 
-  // False with nothing changed where the argument has to be read the general way.
-  DARTER_INLINE bool read(Param* param, QuickKind kind, PyObject* value, int index) {
-    int64_t number = 0;
+  // Reads arguments of one kind from `index` on, up to `end` or to the first that has to be read the general way, whose
+  // number is returned. The kind is decided once for all of them: a launch leaves the processor without a memory of how
+  // its branches went, and each one that it must guess costs as much as the rest of an argument.
+  DARTER_INLINE int read(QuickKind kind, Param* params, PyObject* const* values, int index, int end) {
     switch (kind) {
       case QuickKind::Tensor:
+        while (index < end && tensor<false>(&params[index], values[index], index)) ++index;
+        break;
       case QuickKind::Contract:
-        if (Py_TYPE(value) == param->cache.numpy_type) return numpy(param, kind, value, index);
-        return param->cache.reader == ReaderKind::Torch && Py_TYPE(value) == param->cache.type &&
-               torch(param, kind, value, index);
+        while (index < end && tensor<true>(&params[index], values[index], index)) ++index;
+        break;
       case QuickKind::Int:
-        if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
-        *slots++ = static_cast<uint64_t>(number);
-        return true;
+        while (index < end && integer(values[index])) ++index;
+        break;
       case QuickKind::Constexpr:
-        if (!PyLong_CheckExact(value) || !small_int(value, &number)) return false;
-        words[0] = kTagConstexpr;
-        words[1] = kValueInt;
-        words[2] = static_cast<uint64_t>(number);
-        words += 3;
-        return true;
+        while (index < end && compile_time_integer(values[index])) ++index;
+        break;
       case QuickKind::Stream:
-        return value == Py_None;
+        while (index < end && values[index] == Py_None) ++index;
+        break;
       case QuickKind::None:
         break;
     }
-    return false;
+    return index;
+  }
+
+  // Each of these returns false with nothing changed where the argument has to be read the general way.
+
+  DARTER_INLINE bool integer(PyObject* value) {
+    int64_t number = 0;
+    if (DARTER_UNLIKELY(!PyLong_CheckExact(value) || !small_int(value, &number))) return false;
+    *slots++ = static_cast<uint64_t>(number);
+    return true;
+  }
+
+  DARTER_INLINE bool compile_time_integer(PyObject* value) {
+    int64_t number = 0;
+    if (DARTER_UNLIKELY(!PyLong_CheckExact(value) || !small_int(value, &number))) return false;
+    words[0] = kTagConstexpr;
+    words[1] = kValueInt;
+    words[2] = static_cast<uint64_t>(number);
+    words += 3;
+    return true;
+  }
+
+  template <bool Contract>
+  DARTER_INLINE bool tensor(Param* param, PyObject* value, int index) {
+    if (Py_TYPE(value) == param->cache.numpy_type) return numpy<Contract>(param, value, index);
+    return DARTER_LIKELY(param->cache.reader == ReaderKind::Torch && Py_TYPE(value) == param->cache.type) &&
+           torch<Contract>(param, value, index);
   }
 
   // An array of the dtype seen last, of ordinary layout, on the device of the others.
-  DARTER_INLINE bool numpy(const Param* param, QuickKind kind, PyObject* value, int index) {
+  template <bool Contract>
+  DARTER_INLINE bool numpy(const Param* param, PyObject* value, int index) {
     const auto* array = reinterpret_cast<const NumpyArray*>(value);
     const TypeCache& cache = param->cache;
     if (DARTER_UNLIKELY(reinterpret_cast<PyObject*>(array->descr) != cache.dtype_object)) return false;
     const uint64_t layout = plain_numpy(array, cache.item_shift, slots);
     if (DARTER_UNLIKELY(layout == kIrregular)) return false;
-    if (kind == QuickKind::Contract) {
+    if (Contract) {
       call->param = index;
       if (!contract_fits(param, cache.dtype, array->nd, array->dimensions, call)) return false;
     }
@@ -83,7 +108,8 @@ struct QuickReader {
   }
 
   // A dense tensor of ordinary layout, on the device and of the framework of the others.
-  DARTER_INLINE bool torch(Param* param, QuickKind kind, PyObject* value, int index) {
+  template <bool Contract>
+  DARTER_INLINE bool torch(Param* param, PyObject* value, int index) {
     const TorchLayout& at = torch_layout;
     TypeCache& cache = param->cache;
     if (DARTER_UNLIKELY(!at.direct)) return false;
@@ -101,7 +127,7 @@ struct QuickReader {
     const int64_t rank = *shape++;
     const uint64_t layout = plain_strided(address, rank, shape, shape + kTorchInlineRank, cache.item_shift, slots);
     if (DARTER_UNLIKELY(layout == kIrregular || data == 0)) return false;
-    if (kind == QuickKind::Contract) {
+    if (Contract) {
       call->param = index;
       if (!contract_fits(param, cache.dtype, static_cast<int>(rank), shape, call)) return false;
     }

@@ -87,17 +87,19 @@ constexpr DLPackExchangeAPI kLegacyStreams = {{1, 3}, nullptr, nullptr, nullptr,
 bool is_legacy(void* stream) { return reinterpret_cast<uintptr_t>(stream) <= 1; }
 bool same_stream(void* a, void* b) { return a == b || (is_legacy(a) && is_legacy(b)); }
 
-bool current_stream(const DLPackExchangeAPI* framework, const Call& call, void** out) {
-  const auto device_type = static_cast<int32_t>(call.device >> 32);
-  if (framework->current_work_stream != nullptr &&
-      framework->current_work_stream(device_type, static_cast<int32_t>(call.device), out) == 0) {
-    return true;
-  }
+DARTER_COLD bool raise_no_stream(const Call& call) {
   if (PyErr_Occurred() == nullptr) {
     raise_error("DriverError", "the framework of the arguments does not say its current stream on device %d",
                 static_cast<int>(static_cast<int32_t>(call.device)));
   }
   return false;
+}
+
+DARTER_INLINE bool current_stream(const DLPackExchangeAPI* framework, const Call& call, void** out) {
+  const auto device_type = static_cast<int32_t>(call.device >> 32);
+  const bool found = framework->current_work_stream != nullptr &&
+                     framework->current_work_stream(device_type, static_cast<int32_t>(call.device), out) == 0;
+  return DARTER_LIKELY(found) || raise_no_stream(call);
 }
 
 DARTER_COLD bool refuse_streams(Launcher* launcher, const Call& call, void* other) {

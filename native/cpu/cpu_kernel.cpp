@@ -32,11 +32,11 @@ int launch_with_messages(CpuKernel* kernel, CpuJob* job) {
   return run_cpu_job(*job, &kernel->cost) == 0 ? log.deliver(kernel->base.name) : -1;
 }
 
-int cpu_launch(KernelHandle* handle, void** params, const int64_t grid[3], int64_t shared_bytes, void*,
+int cpu_launch(KernelHandle* handle, void* parameters, const int64_t grid[3], int64_t shared_bytes, void*,
                const LaunchAttributes*) {
   auto* kernel = reinterpret_cast<CpuKernel*>(handle);
   CpuJob job{kernel->entry,
-             params,
+             static_cast<void**>(parameters),
              {{grid[0], grid[1], grid[2]}, shared_bytes, nullptr},
              kernel->scratch_bytes + shared_bytes,
              kernel->threads};

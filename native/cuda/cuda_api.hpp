@@ -41,6 +41,9 @@ enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1 };
 enum PointerAttribute : int { kDeviceOrdinal = 9 };
 enum AttributeId : int { kCooperative = 2, kClusterDimension = 4, kProgrammaticStreamSerialization = 6 };
 
+// In `extra` of a launch: the address of packed parameters, that of their size, the end.
+enum LaunchParameter : uintptr_t { kParameterEnd = 0, kParameterBuffer = 1, kParameterBytes = 2 };
+
 constexpr unsigned kHostAllocPortable = 1;
 constexpr unsigned kHostAllocMapped = 2;
 
@@ -84,9 +87,8 @@ struct Api {
   Result (*function_set_attribute)(Function, int, int);
   Result (*function_load)(Function);
   Result (*occupancy)(int*, Function, int, size_t);
-  Result (*launch)(Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**,
-                   void**);
-  Result (*launch_ex)(const LaunchConfig*, Function, void**, void**);
+  Result (*parameter_info)(Function, size_t, size_t*, size_t*);
+  Result (*launch)(const LaunchConfig*, Function, void**, void**);
   Result (*stream_is_capturing)(Stream, int*);
   Result (*stream_context)(Stream, Context*);
   Result (*stream_synchronize)(Stream);

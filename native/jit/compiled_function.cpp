@@ -36,13 +36,12 @@ DARTER_COLD PyObject* raise_drift(CompiledFunctionObject* self) {
 }
 
 PyObject* run_compiled(CompiledFunctionObject* self, PyObject* const* bound) {
-  Launcher* launcher = self->function->launcher;
+  Launcher* launcher = self->launcher;
   Call call;
   if (DARTER_UNLIKELY(!read_arguments(launcher, bound, &call))) return nullptr;
   if (DARTER_UNLIKELY(call.framework != nullptr) && !settle_stream(launcher, &call)) return nullptr;
-  const std::vector<uint64_t>& words = *self->words;
-  if (DARTER_UNLIKELY(words.size() != call.words.size() ||
-                      !words_equal(words.data(), call.words.data(), words.size()))) {
+  if (DARTER_UNLIKELY(self->word_count != call.words.size() ||
+                      !words_equal(self->words, call.words.data(), self->word_count))) {
     return raise_mismatch(self, bound, call);
   }
   if (DARTER_UNLIKELY(!state_holds(self->state))) return PyErr_Occurred() != nullptr ? nullptr : raise_drift(self);
@@ -52,7 +51,7 @@ PyObject* run_compiled(CompiledFunctionObject* self, PyObject* const* bound) {
 
 PyObject* call_compiled(PyObject* object, PyObject* const* args, size_t flags, PyObject* names) {
   CompiledFunctionObject* self = as_compiled(object);
-  Launcher* launcher = self->function->launcher;
+  Launcher* launcher = self->launcher;
   PyObject* room[kMaxParams];
   PyObject* const* bound = launcher->binder.bind(launcher->plan, args, PyVectorcall_NARGS(flags), names, room);
   return DARTER_LIKELY(bound != nullptr) ? run_compiled(self, bound) : nullptr;
@@ -81,7 +80,7 @@ void dealloc_compiled(PyObject* self) {
   clear_compiled(self);
   Py_XDECREF(reinterpret_cast<PyObject*>(as_compiled(self)->function));
   Py_XDECREF(reinterpret_cast<PyObject*>(as_compiled(self)->state));
-  delete as_compiled(self)->words;
+  PyMem_Free(as_compiled(self)->words);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -91,7 +90,7 @@ PyObject* repr_compiled(PyObject* self) {
 }
 
 PyObject* get_words(PyObject* self, void* /*unused*/) {
-  return words_tuple(as_compiled(self)->words->data(), as_compiled(self)->words->size());
+  return words_tuple(as_compiled(self)->words, as_compiled(self)->word_count);
 }
 
 PyObject* refuse_pickle(PyObject* self, PyObject* /*unused*/) {
@@ -157,14 +156,23 @@ PyObject* make_compiled(JitFunctionObject* function, PyObject* cold, PyObject* a
   Call call;
   Ref state(reinterpret_cast<PyObject*>(prepare(function->launcher, bound, &call)));
   if (!state) return nullptr;
+  const size_t count = call.words.size();
+  auto* words = PyMem_New(uint64_t, count);
+  if (words == nullptr) return PyErr_NoMemory();
+  std::memcpy(words, call.words.data(), count * sizeof(uint64_t));
   PyObject* made = CompiledFunction_Type->tp_alloc(CompiledFunction_Type, 0);
-  if (made == nullptr) return nullptr;
+  if (made == nullptr) {
+    PyMem_Free(words);
+    return nullptr;
+  }
   CompiledFunctionObject* self = as_compiled(made);
+  self->launcher = function->launcher;
   self->vectorcall = call_compiled;
   self->function = reinterpret_cast<JitFunctionObject*>(Py_NewRef(reinterpret_cast<PyObject*>(function)));
   self->cold = Py_NewRef(cold);
   self->state = reinterpret_cast<CallState*>(state.release());
-  self->words = new std::vector<uint64_t>(call.words.data(), call.words.data() + call.words.size());
+  self->words = words;
+  self->word_count = count;
   return made;
 }
 

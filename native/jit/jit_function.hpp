@@ -19,12 +19,14 @@ struct JitFunctionObject {
 // One frozen call state of a launcher, with the key that it is good for.
 struct CompiledFunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
-  PyObject* dict;
-  PyObject* weak_references;
+  Launcher* launcher;  // borrowed from `function`
+  CallState* state;    // owned
+  uint64_t* words;     // owned
+  size_t word_count;
   JitFunctionObject* function;  // owned
   PyObject* cold;               // owned: (mismatch, drift)
-  CallState* state;             // owned
-  std::vector<uint64_t>* words;
+  PyObject* dict;
+  PyObject* weak_references;
 };
 
 // A launcher or a compiled one, bound to an object.

@@ -21,11 +21,15 @@ struct ClassPlan {
   std::vector<Param> fields;
 };
 
+// What every warm call reads comes first.
 struct Launcher {
   Plan plan;
+  Table table;
+  unsigned long long memory_hits = 0;
+  char verify_keys = 0;
+  bool is_method = false;  // a class body has bound it
   Binder binder;
   Interned interned;
-  Table table;
   Param any;  // the plan of what has no annotation inside plain tuples
   // Keyed by class; the classes are held by `interned`.
   std::unordered_map<PyObject*, std::unique_ptr<ClassPlan>> classes;
@@ -33,9 +37,6 @@ struct Launcher {
   PyObject* open = nullptr;         // owned: open(dispatcher, is_method) makes `cold`
   PyObject* cold = nullptr;         // owned; NULL before the first use
   PyObject* plan_object = nullptr;  // owned: the SignaturePlan; NULL before the first use
-  unsigned long long memory_hits = 0;
-  char verify_keys = 0;
-  bool is_method = false;  // a class body has bound it
 
   // Takes the plan over; false with an exception set, and then there is none.
   bool load_plan(PyObject* source) {

@@ -31,10 +31,8 @@ const int* call_state_written(const CallState* state, int* count) {
 }
 
 int call_state_run(CallState* state, uint64_t* registers, void* stream) {
-  const CallStateBody& body = body_of(state);
-  const RunResult result = run_program(*body.program, body.kernels.data(), registers, stream);
-  if (__builtin_expect(result.end == RunEnd::kDone, 1)) return 0;
-  return raise_run(body, result, registers);
+  const RunResult result = run_program(*state->linked, registers, stream);
+  return __builtin_expect(result.end == RunEnd::kDone, 1) ? 0 : raise_run(body_of(state), result, registers);
 }
 
 namespace {
@@ -124,6 +122,8 @@ PyObject* call_state_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   auto* state = reinterpret_cast<CallState*>(self);
+  body.linked = link_program(*body.program, body.kernels.data());
+  state->linked = body.linked.get();
   state->guards = body.guards.get();
   state->slot_count = static_cast<int32_t>(body.program->slots);
   state->register_count = static_cast<int32_t>(body.program->registers);

@@ -8,12 +8,15 @@
 
 namespace darter {
 
+struct LinkedProgram;
+
 // What the warm call reads of a state; the rest stands behind it, in call_state.cpp.
 struct CallState {
   PyObject_HEAD;
-  PyObject* guards;        // given at creation, or NULL; owned by the rest
-  int32_t slot_count;      // argument slots, which the caller fills
-  int32_t register_count;  // registers that call_state_run needs; the first ones are the slots
+  PyObject* guards;             // given at creation, or NULL; owned by the rest
+  const LinkedProgram* linked;  // owned by the rest
+  int32_t slot_count;           // argument slots, which the caller fills
+  int32_t register_count;       // registers that call_state_run needs; the first ones are the slots
 };
 
 extern PyTypeObject* CallState_Type;

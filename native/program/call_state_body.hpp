@@ -14,6 +14,7 @@ namespace darter {
 // long.
 struct CallStateBody {
   std::unique_ptr<Program> program;
+  LinkedProgramPtr linked;
   std::vector<KernelHandle*> kernels;  // strong
   std::vector<int> message_sites;      // first site of each kernel's messages
   std::vector<int> written;

@@ -18,11 +18,12 @@ struct LaunchAttributes {
   bool programmatic_dependent;
 };
 
-// Launches `kernel` with `params[i]` pointing at the 8-byte register of parameter i, on a checked grid without a zero
-// and `shared_bytes` >= 0 of dynamic shared memory. Returns 0, or -1 with a Python exception set. A failed assertion of
-// device code is reported as DeviceAssertError(message, message_index); the call state adds the place in the source.
-// `attributes` is nullptr where the launch asks for nothing. Called with the GIL held, which it may release.
-using LaunchFunction = int (*)(KernelHandle* kernel, void** params, const int64_t grid[3], int64_t shared_bytes,
+// Launches `kernel` on a checked grid without a zero and with `shared_bytes` >= 0 of dynamic shared memory.
+// `parameters` are as KernelHandle::offsets says; the callee may write to them. Returns 0, or -1 with a Python
+// exception set. A failed assertion of device code is reported as DeviceAssertError(message, message_index); the call
+// state adds the place in the source. `attributes` is nullptr where the launch asks for nothing. Called with the GIL
+// held, which it may release.
+using LaunchFunction = int (*)(KernelHandle* kernel, void* parameters, const int64_t grid[3], int64_t shared_bytes,
                                void* stream, const LaunchAttributes* attributes);
 
 struct KernelHandle {
@@ -30,6 +31,11 @@ struct KernelHandle {
   LaunchFunction launch;
   PyObject* code;  // owns the machine code; strong
   PyObject* name;  // str
+  // NULL: a launch is given an array of pointers to the 8-byte registers of its parameters. Else it is given the
+  // parameters themselves, one behind the other in `packed_bytes`, of which a backend may use the last for its own;
+  // these are the offsets, ascending, of `parameter_count` parameters.
+  const uint16_t* offsets;
+  uint32_t packed_bytes;
   int32_t parameter_count;
   int32_t message_count;
   int32_t block[3];

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -118,7 +119,43 @@ struct RunResult {
   const Instruction* instruction;
 };
 
-// Runs `program` over `registers`, whose first ones are the filled slots. `kernels` are those that its launches name.
-RunResult run_program(const Program& program, KernelHandle* const* kernels, uint64_t* registers, void* stream);
+// A parameter of a launch: the register that holds it, and where it goes if parameters are packed.
+struct LinkedArgument {
+  uint16_t reg;
+  uint16_t offset;
+};
+
+// A launch whose kernel is known.
+struct LinkedLaunch {
+  KernelHandle* kernel;
+  LaunchFunction launch;
+  const LinkedArgument* arguments;
+  const LaunchAttributes* attributes;  // NULL: none
+  uint32_t argument_count;
+  uint32_t packed_bytes;  // 0: parameters are passed by pointers
+  uint16_t grid[3];
+  uint16_t shared_bytes;
+};
+
+// What the loop reads of a program and its kernels, behind one another in one piece of memory: a driver's launch leaves
+// little of anything in the processor's nearest cache, and each line that a warm call fetches anew costs nanoseconds.
+struct LinkedProgram {
+  uint32_t slots;
+  uint32_t constant_count;
+  const uint64_t* constants;
+  const Instruction* instructions;
+  const LinkedLaunch* launches;
+
+  struct Free {
+    void operator()(LinkedProgram* linked) const { ::operator delete(linked, std::align_val_t{64}); }
+  };
+};
+using LinkedProgramPtr = std::unique_ptr<LinkedProgram, LinkedProgram::Free>;
+
+// Both are borrowed by what is returned: the program, and the kernels, one for each number that a launch names.
+LinkedProgramPtr link_program(const Program& program, KernelHandle* const* kernels);
+
+// Runs `program` over `registers`, whose first ones are the filled slots.
+RunResult run_program(const LinkedProgram& program, uint64_t* registers, void* stream);
 
 }  // namespace darter

@@ -1,6 +1,8 @@
 // The loop that runs a launch program: the last part of every warm call.
 #include <alloca.h>
 
+#include <cstring>
+
 #include "program/program.hpp"
 
 namespace darter {
@@ -37,7 +39,7 @@ RunEnd end_of(ScalarStatus status) {
 }
 
 // A function of its own, because what alloca takes must be given back before the next launch.
-[[gnu::noinline]] RunEnd launch(const LaunchSpec& spec, KernelHandle* const* kernels, uint64_t* r, void* stream) {
+[[gnu::noinline]] RunEnd launch(const LinkedLaunch& spec, uint64_t* r, void* stream) {
   const int64_t grid[3] = {static_cast<int64_t>(r[spec.grid[0]]), static_cast<int64_t>(r[spec.grid[1]]),
                            static_cast<int64_t>(r[spec.grid[2]])};
   const auto shared = static_cast<int64_t>(r[spec.shared_bytes]);
@@ -49,29 +51,42 @@ RunEnd end_of(ScalarStatus status) {
   }
   if (static_cast<uint64_t>(shared) > static_cast<uint64_t>(kMaxSharedBytes)) return RunEnd::kBadShared;
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return RunEnd::kDone;
-  const size_t count = spec.arguments.size();
-  const uint16_t* arguments = spec.arguments.data();
-  auto** params = static_cast<void**>(alloca((count + 1) * sizeof(void*)));
-  for (size_t i = 0; i < count; ++i) params[i] = &r[arguments[i]];
-  KernelHandle* kernel = kernels[spec.kernel];
-  return kernel->launch(kernel, params, grid, shared, stream, spec.has_attributes ? &spec.attributes : nullptr) == 0
-             ? RunEnd::kDone
-             : RunEnd::kException;
+  const size_t count = spec.argument_count;
+  const LinkedArgument* arguments = spec.arguments;
+  void* parameters;
+  if (spec.packed_bytes != 0) {
+    // Whole registers, in the order of their offsets: what is too much of one is overwritten by the next.
+    parameters = alloca(spec.packed_bytes + sizeof(uint64_t));
+    for (size_t i = 0; i < count; ++i) {
+      std::memcpy(static_cast<char*>(parameters) + arguments[i].offset, &r[arguments[i].reg], sizeof(uint64_t));
+    }
+  } else {
+    auto** pointers = static_cast<void**>(alloca((count + 1) * sizeof(void*)));
+    for (size_t i = 0; i < count; ++i) pointers[i] = &r[arguments[i].reg];
+    parameters = pointers;
+  }
+  return spec.launch(spec.kernel, parameters, grid, shared, stream, spec.attributes) == 0 ? RunEnd::kDone
+                                                                                          : RunEnd::kException;
 }
 
 }  // namespace
 
-RunResult run_program(const Program& program, KernelHandle* const* kernels, uint64_t* r, void* stream) {
-  uint64_t* constant = r + program.slots;
-  for (uint64_t value : program.constants) *constant++ = value;
-  const Instruction* const first = program.instructions.data();
+RunResult run_program(const LinkedProgram& program, uint64_t* r, void* stream) {
+  uint64_t* const constants = r + program.slots;
+  for (uint32_t i = 0; i < program.constant_count; ++i) constants[i] = program.constants[i];
+  const Instruction* const first = program.instructions;
   const Instruction* i = first;
   auto* const s = reinterpret_cast<int64_t*>(r);
   int64_t out;
   for (;; ++i) {
+    // The two that every program ends with come before the jump through a table, which is foreseen by luck only.
+    if (i->step == Step::kLaunch) {
+      const RunEnd end = launch(program.launches[i->a], r, stream);
+      if (end != RunEnd::kDone) return {end, i};
+      continue;
+    }
+    if (i->step == Step::kReturn) return {RunEnd::kDone, nullptr};
     switch (i->step) {
-      case Step::kReturn:
-        return {RunEnd::kDone, nullptr};
       case Step::kMove:
         r[i->dst] = r[i->a];
         break;
@@ -152,11 +167,6 @@ RunResult run_program(const Program& program, KernelHandle* const* kernels, uint
         break;
       case Step::kRaise:
         return {RunEnd::kRaise, i};
-      case Step::kLaunch: {
-        const RunEnd end = launch(program.launches[i->a], kernels, r, stream);
-        if (end != RunEnd::kDone) return {end, i};
-        break;
-      }
       default:
         __builtin_unreachable();  // the decoder made every step
     }

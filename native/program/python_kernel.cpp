@@ -11,10 +11,11 @@ namespace darter {
 namespace {
 
 // `base.code` is the callable: (register words, grid, shared bytes) -> None.
-int python_launch(KernelHandle* kernel, void** params, const int64_t grid[3], int64_t shared_bytes, void*,
+int python_launch(KernelHandle* kernel, void* parameters, const int64_t grid[3], int64_t shared_bytes, void*,
                   const LaunchAttributes*) {
   const PythonRef words(PyTuple_New(kernel->parameter_count));
   if (!words) return -1;
+  auto* const* params = static_cast<void**>(parameters);
   for (int32_t i = 0; i < kernel->parameter_count; ++i) {
     uint64_t word = 0;
     std::memcpy(&word, params[i], sizeof word);

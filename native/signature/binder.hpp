@@ -23,7 +23,17 @@ class Binder {
   // Returns an array of plan.count() borrowed values: `args` itself where it is complete, or `room`, which holds
   // kMaxParams. NULL with ArgumentTypeError set.
   PyObject* const* bind(const Plan& plan, PyObject* const* args, Py_ssize_t count, PyObject* names, PyObject** room) {
-    if (DARTER_LIKELY(names == nullptr && count == plan.complete)) return args;
+    if (DARTER_LIKELY(names == nullptr && count <= plan.positional)) {
+      if (DARTER_LIKELY(count == plan.complete)) return args;
+      const Py_ssize_t all = plan.count();
+      bool complete = true;
+      for (Py_ssize_t i = 0; i < count; ++i) room[i] = args[i];
+      for (Py_ssize_t i = count; i < all; ++i) {
+        room[i] = plan.defaults[static_cast<size_t>(i)];
+        complete &= room[i] != nullptr;
+      }
+      if (DARTER_LIKELY(complete)) return room;
+    }
     return bind_slowly(plan, args, count, names, room);
   }
 

@@ -201,7 +201,8 @@ bool Plan::load(PyObject* signature_plan) {
   if (!load_scalar_types()) return false;
   // An earlier attempt may have failed half-way.
   params.clear();
-  quick_kinds.clear();
+  quick_runs.clear();
+  defaults.clear();
   positional = 0;
   Py_CLEAR(name);
   name = PyObject_GetAttrString(signature_plan, "name");
@@ -213,7 +214,10 @@ bool Plan::load(PyObject* signature_plan) {
   }
   bool keyword_seen = false;
   for (const Param& param : params) {
-    quick_kinds.push_back(quick_kind(param));
+    defaults.push_back(param.default_value);
+    const QuickKind kind = quick_kind(param);
+    if (quick_runs.empty() || quick_runs.back().kind != kind) quick_runs.push_back({kind, 0});
+    quick_runs.back().end = static_cast<int>(&param - params.data()) + 1;
     if (param.keyword_only) {
       keyword_seen = true;
     } else if (keyword_seen) {

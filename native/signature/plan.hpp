@@ -88,6 +88,12 @@ constexpr int kMaxParams = 256;
 // Names of dimensions in one signature.
 constexpr int kMaxSymbols = 64;
 
+// Parameters of one kind, one behind the other.
+struct QuickRun {
+  QuickKind kind;
+  int end;  // the first parameter behind them
+};
+
 struct Plan {
   Plan() = default;
   Plan(const Plan&) = delete;
@@ -98,14 +104,15 @@ struct Plan {
   bool load(PyObject* signature_plan);
   int traverse(visitproc visit, void* arg) const;
 
-  int count() const { return static_cast<int>(params.size()); }
+  int count() const { return static_cast<int>(defaults.size()); }
 
   std::vector<Param> params;
-  std::vector<QuickKind> quick_kinds;  // one a parameter, side by side
-  std::vector<PyObject*> symbols;      // owned names
-  PyObject* name = nullptr;            // owned
-  int positional = 0;                  // parameters that may be given by position; they come first
-  int complete = -1;                   // how many arguments by position are all; -1 where they never are, or are none
+  std::vector<QuickRun> quick_runs;  // they cover all parameters
+  std::vector<PyObject*> defaults;   // one a parameter, borrowed from it; NULL: none
+  std::vector<PyObject*> symbols;    // owned names
+  PyObject* name = nullptr;          // owned
+  int positional = 0;                // parameters that may be given by position; they come first
+  int complete = -1;                 // how many arguments by position are all; -1 where they never are, or are none
 };
 
 // Copies a tuple of ParamPlans; names of dimensions join those of `plan`. False with an exception set.

@@ -126,7 +126,7 @@ def test_launch_options(cuda):
         count(x, *options)
     assert x.item() == 3 * 4 * 32
     if cluster[0] > 1:
-        with pytest.raises(dt.DarterError, match=r"cuLaunchKernel failed: CUDA_ERROR_\w+.*grid \(4, 1, 1\)"):
+        with pytest.raises(dt.DarterError, match=r"cuLaunchKernelEx failed: CUDA_ERROR_\w+.*grid \(4, 1, 1\)"):
             count(x, (3, 1, 1), False, False)
 
 

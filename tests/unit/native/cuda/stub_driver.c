@@ -51,7 +51,8 @@ R cuCtxPopCurrent_v2(void** c) { *c = stack[--depth]; return done("cuCtxPopCurre
 R cuCtxSynchronize(void) { return done("cuCtxSynchronize", ""); }
 R cuModuleLoadDataEx(void** m, const void* p, unsigned n, int* o, void** v) {
   (void)p; (void)n; (void)o; (void)v;
-  *m = (void*)(uintptr_t)(0x1000 + ++loaded);
+  /* Names the device in its thousands. */
+  *m = (void*)(uintptr_t)((depth && stack[depth - 1] == context_of(1) ? 0x2000 : 0x1000) + ++loaded);
   return done("cuModuleLoadDataEx", mode == 2 ? "relaxed" : "strict");
 }
 R cuModuleUnload(void* m) { (void)m; return done("cuModuleUnload", ""); }
@@ -74,23 +75,28 @@ R cuOccupancyMaxActiveBlocksPerMultiprocessor(int* n, void* f, int b, size_t s) 
   return 0;
 }
 static R launched(const char* name, const unsigned* g, const unsigned* b, unsigned s, void* stream, const char* more) {
-  char text[256];
+  char text[512];
   if (getenv("STUB_SLOW_US")) usleep((unsigned)atoi(getenv("STUB_SLOW_US")));
   snprintf(text, sizeof text, "grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%p current=%d%s", g[0], g[1], g[2], b[0],
            b[1], b[2], s, stream, depth ? (int)((char*)stack[depth - 1] - contexts) : -1, more);
   return done(name, text);
 }
-R cuLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned s,
-                 void* stream, void** p, void** e) {
-  (void)f; (void)p; (void)e;
-  unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
-  return launched("cuLaunchKernel", g, b, s, stream, "");
+R cuFuncGetParamInfo(void* f, size_t i, size_t* offset, size_t* size) {
+  (void)f;
+  /* Parameters of 8, 4, 4, 8 ... bytes. */
+  *offset = i / 3 * 16 + (i % 3 == 0 ? 0 : i % 3 * 4 + 4);
+  *size = i % 3 == 0 ? 8 : 4;
+  return done("cuFuncGetParamInfo", "");
 }
 struct attribute { int id; int pad; unsigned value[16]; };
 struct config { unsigned g[3], b[3], s; void* stream; struct attribute* attributes; unsigned count; };
 R cuLaunchKernelEx(const struct config* c, void* f, void** p, void** e) {
-  (void)f; (void)p; (void)e;
-  char more[128] = "";
+  const int other = depth == 0 || stack[depth - 1] != context_of(((uintptr_t)f & 0xF000) == 0x2000);
+  if ((uintptr_t)c->stream <= 2 && other) return done("cuLaunchKernelEx", "refused"), 400;
+  char more[256] = "";
+  if (p) strcat(more, " pointers");
+  if (e) strcat(more, " packed=");
+  for (size_t i = 0; e && i < *(size_t*)e[3]; ++i) sprintf(more + strlen(more), "%02x", ((unsigned char*)e[1])[i]);
   for (unsigned i = 0; i < c->count; ++i) {
     const struct attribute* a = &c->attributes[i];
     char one[48];

@@ -6,20 +6,50 @@ import pytest
 
 
 def test_a_default_stream_gets_the_context_and_the_thread_keeps_its_own(run_on_stub):
+    """The context is looked at once the driver has refused a launch, and until it is the right one again."""
     printed = run_on_stub("""
+        import ctypes
         first, second = context(0), context(1)
         run = state(kernel(second.load(b"cubin", 1))).run
-        forget()
-        run((0, 5, 6, 7, 0))
-        print(*calls(), sep="\\n")
+        driver, handle = ctypes.CDLL(DRIVER), ctypes.c_void_p()
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(handle), 1)
+        for step in range(4):
+            if step == 2:
+                driver.cuCtxPushCurrent_v2(handle)
+            forget()
+            run((0, 5, 6, 7, 0))
+            print(*calls("cuLaunchKernelEx", "cuCtxPushCurrent", "cuCtxPopCurrent"), sep="\\n")
+            print("asked" if calls("cuCtxGetCurrent") else "not asked")
     """)
+    launch = "cuLaunchKernelEx grid=5,6,7 block=64,2,1 shared=0 stream=(nil) current=1 packed=0000000000000000"
+    elsewhere = ["cuCtxPushCurrent 1", launch, "cuCtxPopCurrent 1", "asked"]
     assert printed.splitlines() == [
-        "cuCtxGetCurrent",
-        "cuCtxGetCurrent",
-        "cuCtxPushCurrent 1",
-        "cuLaunchKernel grid=5,6,7 block=64,2,1 shared=0 stream=(nil) current=1",
-        "cuCtxPopCurrent 1",
+        *("cuLaunchKernelEx refused", *elsewhere),
+        *elsewhere,
+        *(launch, "asked"),
+        *(launch, "not asked"),
     ]
+
+
+def test_parameters_are_packed_where_the_driver_has_them(run_on_stub):
+    """At 0, 8, 12, 16 and 24, of 8, 4, 4, 8 and 4 bytes; those of messages come last."""
+    printed = run_on_stub("""
+        from dataclasses import replace
+        for messages in (0, 1):
+            handle = context().load(b"cubin", 7).kernel("symbol_0", "scale", 3, 5, messages, (64, 2, 1))
+            spec = LaunchSpec(0, (4, 3, 2, 1, 0), (5, 5, 5), (64, 2, 1), 6, LaunchOptions(), 0)
+            body = tuple(Instruction(op, 0, 0, 0, 0, 0, -1) for op in (Opcode.LAUNCH, Opcode.RETURN))
+            program = Program(7, (), 7, body, (spec,), (), (Loc(0, 0, 0, 0, 0),))
+            run = _native.CallState(encode(program), (handle,), handle.code, None, (), None).run
+            run((0xA1, 0xB2B2B2B2B2B2B2B2, 0xC3C3C3C3, 0xFFFFFFFFD4D4D4D4, 0xE5E5E5E5E5E5E5E5, 1, 0), 0xA1)
+            print(calls("cuLaunchKernelEx")[-1].partition("packed=")[2])
+    """)
+    plain, with_messages = printed.splitlines()
+    own = "e5" * 8 + "d4" * 4 + "c3" * 4 + "b2" * 8 + "a1000000"
+    assert plain == own
+    # The address of the asserts, 4 bytes of which the stub's sixth parameter has, and then module 7, kernel 3.
+    assert with_messages.startswith(own)
+    assert with_messages[len(own) + 8 :] == "0300000007000000"
 
 
 def test_an_explicit_stream_needs_no_current_context(run_on_stub):
@@ -31,14 +61,14 @@ def test_an_explicit_stream_needs_no_current_context(run_on_stub):
     """)
     assert printed.splitlines() == [
         "cuStreamGetCtx",
-        "cuLaunchKernel grid=1,1,1 block=64,2,1 shared=0 stream=0xa1 current=-1",
+        "cuLaunchKernelEx grid=1,1,1 block=64,2,1 shared=0 stream=0xa1 current=-1 packed=0000000000000000",
     ]
 
 
 def test_a_stream_of_another_device_is_refused(run_on_stub):
     printed = run_on_stub("""
         run = state(kernel(context(0).load(b"cubin", 1))).run
-        print(failure(run, (0, 1, 1, 1, 0), 0xB1), calls("cuLaunchKernel"))
+        print(failure(run, (0, 1, 1, 1, 0), 0xB1), calls("cuLaunchKernelEx"))
     """)
     assert "ArgumentValueError" in printed
     assert "the stream 0xb1 belongs to another device" in printed
@@ -86,7 +116,8 @@ def test_an_unloaded_module_is_loaded_again_by_its_next_launch(run_on_stub):
         run((0, 1, 1, 1, 0))
         print(module.captured, module.unload(), module.loaded)
         run((0, 1, 1, 1, 0))
-        print(module.loaded, len(calls("cuModuleLoadDataEx")), len(calls("cuLaunchKernel")))
+        launched = [call for call in calls("cuLaunchKernelEx") if "grid" in call]
+        print(module.loaded, len(calls("cuModuleLoadDataEx")), len(launched))
         print(calls("cuCtxSynchronize", "cuModuleUnload"))
     """)
     assert printed.splitlines() == ["False True False", "True 2 2", "['cuCtxSynchronize', 'cuModuleUnload']"]
@@ -119,9 +150,9 @@ def test_launch_options_become_attributes(run_on_stub, options, attributes):
     printed = run_on_stub(f"""
         run = state(kernel(context().load(b"cubin", 1)), LaunchOptions({options})).run
         run((0, 4, 1, 1, 0))
-        print(calls("cuLaunchKernel"), calls("cuLaunchKernelEx")[0].partition("current=0")[2], sep="|")
+        print(calls("cuLaunchKernelEx")[-1].partition("packed=")[2])
     """)
-    assert printed == f"[]|{attributes}\n"
+    assert printed == f"0000000000000000{attributes}\n"
 
 
 def test_a_failed_launch_is_raised_with_all_that_it_asked_for(run_on_stub):
@@ -130,10 +161,10 @@ def test_a_failed_launch_is_raised_with_all_that_it_asked_for(run_on_stub):
         run = state(kernel(context().load(b"cubin", 1))).run
         print(failure(run, (0, 5, 6, 7, 128), 0xA1))
         """,
-        STUB_FAIL="cuLaunchKernel:701",
+        STUB_FAIL="cuLaunchKernelEx:701",
     )
     for part in (
-        "DriverError: cuLaunchKernel failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)",
+        "DriverError: cuLaunchKernelEx failed: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701)",
         "kernel 'scale'",
         "grid (5, 6, 7)",
         "block (64, 2, 1) of at most 512 threads (40 registers a thread)",
@@ -154,7 +185,8 @@ def test_a_failed_launch_is_raised_with_all_that_it_asked_for(run_on_stub):
         "cuFuncLoad",
         "cuFuncSetAttribute",
         "cuStreamGetCtx",
-        "cuLaunchKernel",
+        "cuLaunchKernelEx",
+        "cuFuncGetParamInfo",
         "cuCtxGetCurrent",
         "cuCtxPushCurrent",
         "cuCtxSynchronize",
