@@ -98,7 +98,7 @@ class _Pipeline:
         accept = _acceptance(request, stage.variables)
         if self._builds.find(key.data, accept) is not None:
             return "memory"
-        return None if local_store().lookup(key, accept) is None else "disk"
+        return None if local_store().lookup(key, accept, accept.expected) is None else "disk"
 
     def forget(self, function: types.FunctionType) -> None:
         """Drop what this process keeps of the function's builds; entries on disk stay."""
@@ -125,7 +125,7 @@ class _Pipeline:
                 compiled = True
                 return _compile(request, stage)
 
-            found = local_store().obtain(key, accept, make)
+            found = local_store().obtain(key, accept, make, accept.expected)
             origin = "compile" if compiled else "disk" if found.from_disk else "memory"
             self._keep(request.function, key, found)
         return self._load(request, stage, found, accept, origin)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 else:
     eviction = later("darter.artifacts.eviction")  # what only a publication needs
 
-MANIFESTS_LIMIT = 64
+MANIFESTS_LIMIT = 1024
 """Entries kept under one primary key; the least recently used goes first."""
 
 _NAME_CHARACTERS, _NAME_LENGTH = frozenset("0123456789abcdef"), 32
@@ -157,8 +157,11 @@ class Directory:
 
     def _forget_oldest(self, folder: str) -> None:
         with os.scandir(folder) as entries:
-            found = sorted((_modified_ns(entry), entry.path) for entry in entries if _is_name(entry.name))
-        for _, path in found[: max(0, len(found) - MANIFESTS_LIMIT)]:
+            held = [entry for entry in entries if _is_name(entry.name)]
+        surplus = len(held) - MANIFESTS_LIMIT
+        if surplus <= 0:
+            return
+        for _, path in sorted((_modified_ns(entry), entry.path) for entry in held)[:surplus]:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -34,6 +34,10 @@ else:
     single_flight = later("darter.artifacts.single_flight")
 
 
+_MOST_LOOKED_INTO = 64
+"""Entries of one key that a lookup opens, besides those that it expects to hold: 6 ms."""
+
+
 class Build(Frozen):
     """What a compile leaves, or a hit finds: the manifest (the capture record's bytes) and the artifact."""
 
@@ -52,11 +56,12 @@ class Store:
         self._directory: Directory | None = None
         self._prepared = False
 
-    def lookup(self, key: KeyRecord, resolve: Callable[[bytes], bool]) -> Build | None:
-        """Return the newest entry with exactly this key whose manifest ``resolve`` accepts, or None.
+    def lookup(self, key: KeyRecord, resolve: Callable[[bytes], bool], expected: Sequence[bytes] = ()) -> Build | None:
+        """Return an entry with exactly this key whose manifest ``resolve`` accepts, the newest one first, or None.
 
-        ``resolve`` is given a manifest and says whether every path of it, resolved live, still has its fingerprint.  An
-        entry that is damaged is dropped, so that the next publication replaces it.
+        ``resolve`` is given a manifest and says whether every path of it, resolved live, still has its fingerprint;
+        ``expected`` are manifests that would hold, as far as those tell that it has refused so far.  An entry that is
+        damaged is dropped, so that the next publication replaces it.
         """
         directory = self._ready()
         if directory is None:
@@ -67,7 +72,8 @@ class Store:
             self._warn("read", f"it could not be read ({error})")
             return None
         # What is wrong with one entry keeps nobody from the next.
-        return next((build for name in names if (build := self._read(directory, key, name, resolve))), None)
+        found = (self._read(directory, key, name, resolve) for name in _promising(names, expected))
+        return next((build for build in found if build is not None), None)
 
     def _read(self, directory: Directory, key: KeyRecord, name: str, resolve: Callable[[bytes], bool]) -> Build | None:
         try:
@@ -95,7 +101,7 @@ class Store:
             return
         try:
             data = entry_format.encode(key, build.manifest, build.artifact)
-            directory.put(key.digest, sha256(build.manifest).hexdigest()[:32], data)
+            directory.put(key.digest, _entry_name(build.manifest), data)
         except OSError as error:
             self._warn("write", f"it could not be written ({error})")
 
@@ -125,14 +131,24 @@ class Store:
         except OSError:
             return  # asked again, and found out again
 
-    def obtain(self, key: KeyRecord, resolve: Callable[[bytes], bool], compile: Callable[[], Build]) -> Build:
+    def obtain(
+        self,
+        key: KeyRecord,
+        resolve: Callable[[bytes], bool],
+        compile: Callable[[], Build],
+        expected: Sequence[bytes] = (),
+    ) -> Build:
         """Return the build for ``key``: from the store, another thread's or process's compile, or ``compile()``.
 
         One compile per key runs at a time in this process, and on this machine as far as file locks reach; the wait for
         another process is bounded, and the loser of a race uses its own build.  Raises what ``compile`` raises, in
         every thread that waited for it.
         """
-        found = self.lookup(key, resolve)
+
+        def look() -> Build | None:
+            return self.lookup(key, resolve, expected)
+
+        found = look()
         if found is not None:
             return found
         mine = False
@@ -140,18 +156,18 @@ class Store:
         def make() -> Build:
             nonlocal mine
             mine = True
-            return self._compile_once(key, resolve, compile)
+            return self._compile_once(key, look, compile)
 
         flights, _ = self._turns()
         while found is None:
             made = flights.run(key.data, make)
             # Another thread's build may have captured values that have changed since.
-            found = made if mine or resolve(made.manifest) else self.lookup(key, resolve)
+            found = made if mine or resolve(made.manifest) else look()
         return found
 
-    def _compile_once(self, key: KeyRecord, resolve: Callable[[bytes], bool], compile: Callable[[], Build]) -> Build:
+    def _compile_once(self, key: KeyRecord, look: Callable[[], Build | None], compile: Callable[[], Build]) -> Build:
         with self._machine_lock(key):
-            found = self.lookup(key, resolve)
+            found = look()
             if found is not None:
                 return found
             build = compile()
@@ -224,6 +240,21 @@ class Store:
         self._warned.add(kind)
         where = f" at {self._settings.directory}" if self._settings.directory else ""
         warnings.warn(f"darter's artifact store{where}: {what}; launches go on from memory", StoreWarning, stacklevel=3)
+
+
+def _entry_name(manifest: bytes) -> str:
+    return sha256(manifest).hexdigest()[:32]
+
+
+def _promising(names: Sequence[str], expected: Sequence[bytes]) -> Iterator[str]:
+    """Yield the names to look into: the first ones, and before each those of manifests that are expected by then."""
+    left = set(names)
+    for name in names[:_MOST_LOOKED_INTO]:
+        for likely in (*map(_entry_name, expected), name):
+            if likely in left:
+                left.remove(likely)
+                yield likely
+    yield from left.intersection(map(_entry_name, expected))
 
 
 def _note_name(topic: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from darter._native import Guards
 from darter.capture.baseline import guards_of, install
 from darter.capture.record import CaptureRecord, entry_start
-from darter.capture.resolve import resolve
+from darter.capture.resolve import resolve_live
+from darter.capture.steps import roots
 
 
 class Acceptance:
@@ -31,6 +32,8 @@ class Acceptance:
         self._environment = environment
         self._accepted: dict[bytes, Guards] = {}
         self._live: dict[bytes, bytes] = {}
+        self.expected: list[bytes] = []
+        """Manifests that would hold, should the front end have read again what it read for those that do not."""
 
     def __call__(self, manifest: bytes) -> bool:
         """Return whether a manifest (a record's bytes) holds; raises ``ArtifactError`` for a damaged one."""
@@ -41,9 +44,13 @@ class Acceptance:
         if guards.holds():
             self._accepted[manifest] = guards
             return True
-        for cause in resolve(record, *self._program):
-            if cause.path[-1][0] != "is":  # whether two places hold one object is no property of either
-                self._live[entry_start(cause.path)] = cause.found.hex().encode()
+        mismatches = resolve_live(record, roots(*self._program)).mismatches
+        for mismatch in mismatches:
+            if mismatch.path[-1][0] != "is":  # whether two places hold one object is no property of either
+                self._live[entry_start(mismatch.path)] = mismatch.found.hex().encode()
+        found = {mismatch.path: mismatch.found for mismatch in mismatches}
+        entries = tuple((path, found.get(path, recorded)) for path, recorded in record)
+        self.expected.append(CaptureRecord(entries, record.aliases).to_bytes())
         return False
 
     def guards(self, manifest: bytes) -> Guards:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from darter.artifacts import store as store_module
-from darter.artifacts.directory import MANIFESTS_LIMIT
+from darter.artifacts import directory, store as store_module
 from darter.artifacts.settings import StoreSettings
 from darter.artifacts.store import Build, Store, local_store
 from darter.errors import StoreWarning
@@ -66,12 +65,36 @@ def test_manifests_accumulate_and_the_one_that_resolves_is_the_hit(store: Store)
     assert store.lookup(key, lambda manifest: False) is None
 
 
-def test_manifests_under_one_key_are_bounded(store: Store, tmp_path: Path) -> None:
-    for number in range(MANIFESTS_LIMIT + 3):
+def test_manifests_under_one_key_are_bounded(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "MANIFESTS_LIMIT", 8)
+    for number in range(11):
         store.publish(sample_key(), sample_build(manifest=str(number).encode()))
-    assert len(entry_files(tmp_path)) == MANIFESTS_LIMIT
-    newest = str(MANIFESTS_LIMIT + 2).encode()
-    assert store.lookup(sample_key(), lambda manifest: manifest == newest) is not None
+    assert len(entry_files(tmp_path)) == 8
+    assert store.lookup(sample_key(), lambda manifest: manifest == b"10") is not None
+
+
+def test_an_expected_entry_is_found_among_any_number(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_MOST_LOOKED_INTO", 2)
+    for number in range(9):
+        store.publish(sample_key(), sample_build(manifest=b"%d" % number))
+        os.utime(max(entry_files(tmp_path), key=lambda path: path.stat().st_mtime_ns), (number + 1, number + 1))
+    expected: list[bytes] = []
+    looked_into = []
+
+    def accept(manifest: bytes) -> bool:
+        looked_into.append(manifest)
+        expected.extend([b"gone", b"3"] if manifest != b"3" else [])
+        return manifest == b"3"
+
+    found = store.lookup(sample_key(), accept, expected)
+    assert found is not None
+    assert found.manifest == b"3"
+    assert looked_into == [b"8", b"3"]
+    looked_into.clear()
+    assert store.lookup(sample_key(), lambda manifest: bool(looked_into.append(manifest))) is None
+    assert looked_into == [b"3", b"8"]  # the hit has made 3 the newest
 
 
 def test_a_hash_alone_never_decides(store: Store, tmp_path: Path) -> None:

@@ -57,6 +57,14 @@ def test_what_differs_in_several_values_is_told_by_any_of_them(resolved: list[Ca
     assert len(resolved) == 2  # the first differs in both
 
 
+def test_the_manifest_that_would_hold_is_told_from_one_that_does_not() -> None:
+    manifests = [manifest(make(number)) for number in range(5)]
+    accept = Acceptance(make(3), None, None)
+    assert accept.expected == []
+    assert not accept(manifests[0])
+    assert accept.expected == [manifests[3]]
+
+
 def test_an_acceptance_is_of_its_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     function = make(1)
     before = manifest(function)
