@@ -1,7 +1,8 @@
 """Random kernels mean in darter what they mean in Python, where the guide's numbers stand for Python's.
 
 Each program is text that runs three times: as Python (``python_threads``), traced in the reference interpreter, and
-compiled for the CPU.  ``DARTER_FUZZ_LANGUAGE=N`` sets how many, ``DARTER_FUZZ_SEED`` takes other ones.
+compiled for the CPU.  ``make fuzz`` runs 500 and CI 30; ``DARTER_FUZZ_LANGUAGE=N`` sets how many, ``DARTER_FUZZ_SEED``
+takes other ones.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from tests.property import python_threads as py
 from tests.property.compiled import CompiledKernels
 from tests.unit.frontend import harness
 
-PROGRAMS = int(os.environ.get("DARTER_FUZZ_LANGUAGE", "40"))
+_FUZZING = os.environ.get("DARTER_HYPOTHESIS_PROFILE") == "fuzz"
+PROGRAMS = int(os.environ.get("DARTER_FUZZ_LANGUAGE", "500" if _FUZZING else "30"))
 FIRST_SEED = int(os.environ.get("DARTER_FUZZ_SEED", "0"))
 MOST_THREADS = 96
 _numbers = itertools.count()

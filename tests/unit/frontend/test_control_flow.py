@@ -328,3 +328,36 @@ def test_what_a_reduction_decides_may_hold_barriers(block):
     x, out = np.full(block, 4, np.float32), np.zeros(block, np.float32)
     run(launcher(k, block=block), x, out)
     assert (out == np.ceil(np.log2(4 * block))).all()
+
+
+def test_the_index_after_a_loop_is_the_last_one_or_what_the_name_was_before():
+    @kernel
+    def k(x, out):
+        t = dt.thread_idx.x
+        i = -1
+        for i in range(t % 5):
+            if x[t] > 2 and i == 2:
+                break
+        out[t, 0] = i
+        for i in range(2, 6):
+            i = i * 2
+        out[t, 1] = Int32(i)
+        for j in range(3):
+            i += Int32(j)
+
+    x, out = _x(32), np.zeros((32, 2), np.int32)
+    run(launcher(k), x, out)
+    for t in range(32):
+        last = min(t % 5 - 1, 2) if x[t] > 2 else t % 5 - 1
+        assert out[t].tolist() == [last, 10]
+
+
+def test_the_index_of_a_loop_that_bound_its_name_is_not_known_after_it():
+    @kernel
+    def k(x, out):
+        for i in range(dt.thread_idx.x):
+            out[i] = x[i]
+        out[0] = x[i]
+
+    with pytest.raises(KernelNameError, match="bound inside a loop that may run zero times"):
+        run(launcher(k), _x(32), _x(32))

@@ -167,7 +167,8 @@ class _Loop:
         early = self.breaks or self.returns
         names = []
         bound = self.entry
-        candidates = sorted(assigned_names(self.body) - {self.target})
+        # The index is among them where its name is bound before: after the loop it is the last index, or what it was.
+        candidates = sorted(assigned_names(self.body) | {self.target})
         flags = ([self.flags.broken] if self.breaks else []) + ([RETURNED, RESULT] if self.returns else [])
         for name in (*candidates, *flags):
             if name not in bound or isinstance(bound[name], Unbound):
