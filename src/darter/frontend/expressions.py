@@ -329,9 +329,6 @@ def _named(t: Tracer, node: ast.NamedExpr) -> Any:
     return value
 
 
-# -- comprehensions ---------------------------------------------------------------------------------------------------
-
-
 def _starred(t: Tracer, node: ast.Starred) -> Any:
     t.fail(UnsupportedSyntaxError, "a starred expression cannot stand here")
 
