@@ -11,10 +11,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import timeit
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from timeit import Timer
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.peers import Call, Launch, Skipped
 from benchmarks.peers.on_cpu import CPU_PEERS, prepared_on_cpu
 from darter.cli.bench.launchers import SIZES, ArgumentList, empty_function, noop_launcher
+from darter.cli.bench.timing import timer_of
 from darter.cli.report_json import Row, installed_version, write_report
 
 COUNTS = (1, 2, 4, 8, 14, 20, 30, 40, 50, 60)
@@ -113,7 +114,7 @@ def _numbers(count: int) -> tuple[int, ...]:
 
 def nanoseconds(call: Call) -> tuple[float, float]:
     """Return the median and the least time of a call, in short batches."""
-    timer = timeit.Timer(call.statement, globals=dict(call.names))
+    timer = timer_of(call.statement, call.names)
     timer.timeit(20 if _one(timer) < BATCH_NS else 1)
     one = _one(timer)
     number = max(1, int(BATCH_NS / one))
@@ -121,7 +122,7 @@ def nanoseconds(call: Call) -> tuple[float, float]:
     return statistics.median(batches), min(batches)
 
 
-def _one(timer: timeit.Timer) -> float:
+def _one(timer: Timer) -> float:
     return max(1.0, timer.timeit(3) / 3 * 1e9)
 
 

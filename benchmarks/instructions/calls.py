@@ -21,7 +21,7 @@ def main(framework: str, calls: int) -> None:
     candidates = [
         candidate for case in launch_cases(framework, with_numba=False) for candidate in (case.darter, case.python)
     ]
-    timers = [timer_of(candidate) for candidate in candidates]
+    timers = [timer_of(candidate.statement, candidate.names) for candidate in candidates]
     for timer in timers:
         timer.timeit(WARMUP)
     start()

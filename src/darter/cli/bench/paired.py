@@ -35,7 +35,7 @@ class Paired:
 
 def batch_of(candidate: Candidate) -> Batch:
     """Return a candidate's statement as a batch."""
-    timer = timer_of(candidate)
+    timer = timer_of(candidate.statement, candidate.names)
 
     def run(count: int) -> float:
         turns = max(1, count // candidate.calls)

@@ -19,10 +19,10 @@ class Candidate:
     calls: int = 1
 
 
-def timer_of(candidate: Candidate) -> timeit.Timer:
-    """Return a timer of the statement in which its names are local variables, as a function's own are."""
-    setup = "; ".join(f"{name} = __names[{name!r}]" for name in candidate.names)
-    return timeit.Timer(candidate.statement, setup, globals={"__names": dict(candidate.names)})
+def timer_of(statement: str, names: Mapping[str, Any]) -> timeit.Timer:
+    """Return a timer of the statement in which the names are local variables, as a function's own are."""
+    setup = "; ".join(f"{name} = __names[{name!r}]" for name in names)
+    return timeit.Timer(statement, setup, globals={"__names": dict(names)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def measure(candidates: Sequence[Candidate], *, batches: int = 200, batch_calls:
     """Return the times of each candidate: ``batches`` rounds over all of them, ``batch_calls`` calls at a time."""
     timers = {
         each.name: (
-            timer_of(each),
+            timer_of(each.statement, each.names),
             max(1, batch_calls // each.calls),
             each.calls,
         )
