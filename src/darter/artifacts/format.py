@@ -10,10 +10,10 @@ part is ever executed or unpickled by reading it.
 
 from __future__ import annotations
 
-import json
 import struct
 from typing import Any, BinaryIO
 
+from darter import json_text
 from darter.artifacts.artifact import Artifact, DeviceMessage, KernelEntry
 from darter.artifacts.key import SCHEMA, KeyRecord
 from darter.errors import ArtifactError
@@ -55,7 +55,7 @@ def encode(key: KeyRecord, manifest: bytes, artifact: Artifact) -> bytes:
         "written": artifact.written,
         "blobs": [[len(blob), sha256(blob).hexdigest()] for blob in blobs],
     }
-    text = json.dumps(header, ensure_ascii=True, separators=(",", ":")).encode("ascii")
+    text = json_text.dumps(header).encode("ascii")
     prefix = _PREFIX.pack(_MAGIC, SCHEMA, len(text), sha256(text).digest())
     return b"".join((prefix, text, *blobs))
 
@@ -77,7 +77,7 @@ def read_head(stream: BinaryIO) -> EntryHead:
     if sha256(text).digest() != digest:
         raise ArtifactError("the entry's header does not have its checksum")
     try:
-        header = json.loads(text)
+        header = json_text.loads(text)
         sizes = [size for size, _ in header["blobs"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ArtifactError(f"the entry's header cannot be read: {error}") from error

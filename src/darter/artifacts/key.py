@@ -6,10 +6,10 @@ key, only finds candidates: an entry of the store holds the record, and a hit co
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from darter import json_text
 from darter.artifacts.artifact import ARGUMENT_ABI
 from darter.frozen import Frozen
 from darter.sha256 import sha256
@@ -65,7 +65,7 @@ def key_record(
         "toolchain": toolchain,
     }
     # ASCII only: a lone surrogate in a source text has a spelling too.
-    data = json.dumps(record, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode("ascii")
+    data = json_text.dumps(record, sort_keys=True).encode("ascii")
     return KeyRecord(function, data, sha256(data).hexdigest())
 
 

@@ -41,9 +41,9 @@ Each further step reads one thing from the value before it:
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
+from darter import json_text
 from darter.capture.fingerprint import encode
 
 Step = tuple[str | int, ...]
@@ -79,12 +79,12 @@ def key_step(key: object) -> Step:
 
 def identity_step(other: Path) -> Step:
     """Return the step that asks whether an object is the one at ``other``."""
-    return ("is", json.dumps(other, separators=(",", ":")))
+    return ("is", json_text.dumps(other))
 
 
 def identity_path(step: Step) -> Path:
     """Return the path that :func:`identity_step` was given."""
-    return tuple(tuple(part) for part in json.loads(str(step[1])))
+    return tuple(tuple(part) for part in json_text.loads(str(step[1])))
 
 
 def describe(path: Path) -> str:

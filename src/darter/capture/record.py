@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
+from darter import json_text
 from darter.capture.path import Path
 from darter.errors import ArtifactError
 from darter.frozen import Frozen
@@ -34,13 +34,13 @@ class CaptureRecord(Frozen):
     def to_bytes(self) -> bytes:
         """Return the record as canonical JSON: equal records give equal bytes."""
         entries = [[[list(step) for step in path], found.hex()] for path, found in self.entries]
-        return json.dumps([RECORD_SCHEMA, entries, self.aliases], separators=(",", ":"), ensure_ascii=True).encode()
+        return json_text.dumps([RECORD_SCHEMA, entries, self.aliases]).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> CaptureRecord:
         """Return the record that ``to_bytes`` gave; raises ``ArtifactError`` for anything else."""
         try:
-            schema, entries, aliases = json.loads(data)
+            schema, entries, aliases = json_text.loads(data)
             if schema != RECORD_SCHEMA:
                 raise ArtifactError(f"a capture record has schema {schema!r}; this darter reads {RECORD_SCHEMA}")
             return cls(
@@ -59,7 +59,7 @@ def entry_start(path: Path) -> bytes:
     Nothing else in a record's bytes is like it: in a string each quote has a backslash before it, and an alias has a
     path where an entry has a fingerprint.
     """
-    steps = json.dumps([list(step) for step in path], separators=(",", ":"), ensure_ascii=True)
+    steps = json_text.dumps([list(step) for step in path])
     return f'[{steps},"'.encode()
 
 
