@@ -259,6 +259,9 @@ def extremum(name: str) -> Callable[..., Any]:
         x, y = cast(type, a).value, cast(type, b).value
         if x != x or y != y:
             return Number(type, math.nan)
+        if x == y == 0 and is_float(type):  # −0 is below 0
+            x, y = math.copysign(1, x), math.copysign(1, y)
+            return Number(type, math.copysign(0.0, (min if name == "min" else max)(x, y)))
         return Number(type, (min if name == "min" else max)(x, y))
 
     return of_two
