@@ -247,6 +247,20 @@ def test_A10_the_environment_is_live_and_what_means_the_same_hits(
     del os.environ["DARTER_UNRELATED"]
 
 
+def test_A10_a_dict_bound_to_the_environment_is_live_too(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+
+    @dt.jit
+    def launcher(o: dt.Tensor):
+        return
+
+    o = np.zeros(4, np.float32)
+    for value, compiles in (("0", 1), ("1", 2), ("0", 2)):
+        os.environ["DARTER_BOUNDS_CHECK"] = value
+        launcher(o)
+        assert launcher.cache_info()["compiles"] == compiles
+
+
 def test_A11_clearing_reaches_every_level(write: Write) -> None:
     module = write(a_main=KERNEL.format(value="1.0"))
     assert module.run() == 1

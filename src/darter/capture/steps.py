@@ -51,7 +51,9 @@ def read_root(step: Step, known: Roots) -> object:
     if step in known:
         return known[step]
     if step[0] == "environ":
-        return getattr(os.environ, "_data", ABSENT)
+        environ: object = os.environ
+        # A plain dict that a program has bound to the name is its own data, with texts as they are.
+        return environ if type(environ) is dict else getattr(environ, "_data", ABSENT)
     if step[0] == "libdevice":
         # Here and not above: few launchers need a part of the library.
         from darter.artifacts import cuda_toolkit
@@ -65,13 +67,13 @@ def read_root(step: Step, known: Roots) -> object:
 
 def environment_path(name: str) -> Path:
     """Return the path of an environment variable."""
-    key: object = os.environ.encodekey(name)
+    key: object = getattr(os.environ, "encodekey", str)(name)
     return (*ENVIRON_ROOT, key_step(key))
 
 
 def environment_value(text: str) -> object:
     """Return a variable's text as ``os.environ`` holds it (bytes on POSIX)."""
-    held: object = os.environ.encodevalue(text)
+    held: object = getattr(os.environ, "encodevalue", str)(text)
     return held
 
 
