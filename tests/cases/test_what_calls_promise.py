@@ -55,6 +55,11 @@ def negative_grid(o: dt.Tensor):
     fill_kernel(o, 1.0, 4).launch(grid=-1, block=32)
 
 
+def endless_range(o: dt.Tensor):
+    for _ in range(10**30):
+        fill_kernel(o, 1.0, 4).launch(grid=1, block=32)
+
+
 def written(store: Path) -> list[Path]:
     """Return the files of the store that keep a build: lock files are empty, and notes are about the machine."""
     return [
@@ -68,6 +73,7 @@ REFUSED: list[tuple[Callable[..., None], str]] = [
     (unsupported_syntax, "with"),
     (helper_that_raises, "broken_helper"),
     (unknown_name, "nowhere"),
+    (endless_range, "range has more than 1048576 items"),
     (negative_grid, "grid"),
 ]
 

@@ -95,6 +95,10 @@ def is_array(value: Any) -> bool:
     return type(value).__name__ == "ndarray" and type(value).__module__ == "numpy"
 
 
+MAX_ITEMS = 1 << 20
+"""Items of a range that are gone through at compile time; a loop's body is unrolled for fewer."""
+
+
 def iterate(t: Tracer, value: Any) -> list[Any]:
     """Return the items of a static container, in order.
 
@@ -106,6 +110,13 @@ def iterate(t: Tracer, value: Any) -> list[Any]:
         return list(value)
     if isinstance(value, StructValue) and issubclass(value.cls, tuple):
         return list(value.values)
+    if isinstance(value, range) and value[MAX_ITEMS:]:
+        t.fail(
+            KernelValueError,
+            f"this range has more than {MAX_ITEMS} items to go through at compile time",
+            found=str(value),
+            advice="loop at run time, with range in a kernel",
+        )
     if isinstance(value, (range, str, bytes)):
         return list(value)
     if isinstance(value, (tuple, list, dict, frozenset)):
