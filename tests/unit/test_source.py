@@ -265,3 +265,20 @@ def test_a_file_that_changed_above_a_function_is_searched_whole(tmp_path):
     path.write_text("def g(n):\n    return n + 1\n\n\ndef f(n):\n    return n + 1\n")
     linecache.checkcache(str(path))
     assert source.source_of(scope["f"]).first_line == 5
+
+
+def test_what_was_proven_is_not_proven_again_until_the_lines_change(tmp_path, monkeypatch):
+    file = tmp_path / "helpers.py"
+    file.write_text("def helper(x):\n    return x + 1\n")
+    scope = {}
+    exec(compile(file.read_text(), str(file), "exec"), scope)
+    first = source_of(scope["helper"])
+    proofs = []
+    monkeypatch.setattr(source, "node_from_own_lines", lambda function, lines: proofs.append(function))
+    assert source_of(scope["helper"]) is first
+    assert not proofs
+    file.write_text("def helper(x):\n    return x + 2\n")
+    linecache.checkcache()
+    with pytest.raises(SourceUnavailableError):
+        source_of(scope["helper"])
+    assert proofs

@@ -26,7 +26,7 @@ from darter.capture.path import (
 )
 from darter.capture.record import CaptureRecord, read_aliases
 from darter.capture.static import Static
-from darter.capture.steps import environment_path, read, read_root, roots, step_fingerprint
+from darter.capture.steps import Codes, environment_path, read, read_root, roots, step_fingerprint
 from darter.errors import CaptureRaceError, CaptureRefusedError
 
 MAX_FIELDS: Final = 64
@@ -56,6 +56,7 @@ class Reads:
     ) -> None:
         self.roots: Final = roots(function, owner_class, arguments)
         self._entries: dict[Path, bytes] = {}
+        self._codes: Codes = {}
         self._places: dict[int, tuple[object, Path]] = {}
         self._standing: dict[Path, object] = {}
         self._aliases: dict[Path, Path] = {}
@@ -95,7 +96,7 @@ class Reads:
 
     def _recorded(self, path: Path, value: object) -> Any:
         try:
-            found = step_fingerprint(path[-1], value)
+            found = step_fingerprint(path[-1], value, self._codes)
         except CaptureRefusedError as error:
             if not self._lenient:
                 raise CaptureRefusedError(f"{describe(path)}: {error}") from error

@@ -57,13 +57,46 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     # The lines that linecache holds may be those of the import; a file edited since then is read again only if these
     # do not match, so that an edit elsewhere does not make a loaded function unreadable.
     for refresh in (False, True):
-        found = _find(function, _file_lines(function, refresh=refresh))
+        lines = _file_lines(function, refresh=refresh)
+        found = _proven.source(function.__code__, lines)
+        if found is None:
+            found = _find(function, tuple(lines))
+            if found is not None:
+                _proven.keep(function.__code__, found)
         if found is not None:
             return found
     raise SourceUnavailableError(_remedy(function))
 
 
-def _file_lines(function: types.FunctionType, *, refresh: bool) -> tuple[str, ...]:
+class _Proven:
+    """Sources that were proven to be the code that runs: a kernel calls its helpers many times, each by its source.
+
+    They hold for the same code object and the same lines, which are compared and not only their file's name.
+    """
+
+    __slots__ = ("_sources",)
+
+    def __init__(self) -> None:
+        self._sources: dict[int, tuple[types.CodeType, list[str], FunctionSource]] = {}
+
+    def source(self, code: types.CodeType, lines: list[str]) -> FunctionSource | None:
+        """Return the source that was proven for ``code`` from these ``lines``, or None."""
+        held = self._sources.get(id(code))
+        # Lists compare their items by identity first: a microsecond for hundreds of lines.
+        return held[2] if held is not None and held[0] is code and held[1] == lines else None
+
+    def keep(self, code: types.CodeType, source: FunctionSource) -> None:
+        """Remember a source; the code object is held, so that its id stays its own."""
+        if len(self._sources) >= _PROVEN_LIMIT:
+            self._sources.clear()
+        self._sources[id(code)] = code, list(source.file_lines), source
+
+
+_PROVEN_LIMIT = 1024
+_proven = _Proven()
+
+
+def _file_lines(function: types.FunctionType, *, refresh: bool) -> list[str]:
     file = function.__code__.co_filename
     if refresh:
         held = linecache.cache.get(file, ())
@@ -72,7 +105,7 @@ def _file_lines(function: types.FunctionType, *, refresh: bool) -> tuple[str, ..
             linecache.updatecache(file, function.__globals__)
         else:  # a cell's text, which has no time and no file
             linecache.checkcache(file)
-    return tuple(linecache.getlines(file, function.__globals__))
+    return linecache.getlines(file, function.__globals__)
 
 
 def _find(function: types.FunctionType, lines: tuple[str, ...]) -> FunctionSource | None:
