@@ -35,10 +35,10 @@ struct QuickReader {
   DARTER_INLINE int read(QuickKind kind, Param* params, PyObject* const* values, int index, int end) {
     switch (kind) {
       case QuickKind::Tensor:
-        while (index < end && tensor<false>(&params[index], values[index], index)) ++index;
+        if (index < end) index = tensors<false>(params, values, index, end);
         break;
       case QuickKind::Contract:
-        while (index < end && tensor<true>(&params[index], values[index], index)) ++index;
+        if (index < end) index = tensors<true>(params, values, index, end);
         break;
       case QuickKind::Int:
         while (index < end && integer(values[index])) ++index;
@@ -74,19 +74,54 @@ struct QuickReader {
     return true;
   }
 
+  // Most launches are given tensors of one type, dtype and device: what the first parameter of the run remembers is
+  // tried for all of them, so that only those that differ fetch what their own parameter remembers.
   template <bool Contract>
-  DARTER_INLINE bool tensor(Param* param, PyObject* value, int index) {
-    if (Py_TYPE(value) == param->cache.numpy_type) return numpy<Contract>(param, value, index);
-    return DARTER_LIKELY(param->cache.reader == ReaderKind::Torch && Py_TYPE(value) == param->cache.type) &&
-           torch<Contract>(param, value, index);
+  DARTER_INLINE int tensors(Param* params, PyObject* const* values, int index, int end) {
+    const TypeCache& first = params[index].cache;
+    do {
+      if (!tensor<Contract>(&params[index], first, values[index], index)) break;
+    } while (++index < end);
+    return index;
   }
 
-  // An array of the dtype seen last, of ordinary layout, on the device of the others.
   template <bool Contract>
-  DARTER_INLINE bool numpy(const Param* param, PyObject* value, int index) {
+  DARTER_INLINE bool tensor(Param* param, const TypeCache& first, PyObject* value, int index) {
+    const TypeCache* cache = &first;
+    if (DARTER_UNLIKELY(!is_like(first, value))) {
+      cache = own_cache(param, value);
+      if (cache == nullptr) return false;
+    }
+    return Py_TYPE(value) == cache->numpy_type ? numpy<Contract>(param, *cache, value, index)
+                                               : torch<Contract>(param, *cache, value, index);
+  }
+
+  // What the parameter itself remembers, if the value is like that or a plain tensor of torch; else NULL.
+  static const TypeCache* own_cache(Param* param, PyObject* value) {
+    TypeCache& own = param->cache;
+    if (is_like(own, value)) return &own;
+    const bool is_torch = own.reader == ReaderKind::Torch && Py_TYPE(value) == own.type && torch_layout.direct;
+    return is_torch && learn_torch(value, &own) ? &own : nullptr;
+  }
+
+  // Whether a value is an array of numpy, or a plain tensor of torch, of the dtype (and for torch the device) seen
+  // last.
+  static DARTER_INLINE bool is_like(const TypeCache& cache, PyObject* value) {
+    const PyTypeObject* type = Py_TYPE(value);
+    if (type == cache.numpy_type) {
+      return reinterpret_cast<PyObject*>(reinterpret_cast<const NumpyArray*>(value)->descr) == cache.dtype_object;
+    }
+    const TorchLayout& at = torch_layout;
+    if (type != cache.type || cache.reader != ReaderKind::Torch || !at.direct) return false;
+    const char* impl = torch_impl(at, value);
+    return torch_field<uint64_t>(impl, at.keys) == cache.torch_keys &&
+           torch_field<uint32_t>(impl, at.dtype) == cache.torch_meta;
+  }
+
+  // An array that is like those of the cache, of ordinary layout, on the device of the others.
+  template <bool Contract>
+  DARTER_INLINE bool numpy(const Param* param, const TypeCache& cache, PyObject* value, int index) {
     const auto* array = reinterpret_cast<const NumpyArray*>(value);
-    const TypeCache& cache = param->cache;
-    if (DARTER_UNLIKELY(reinterpret_cast<PyObject*>(array->descr) != cache.dtype_object)) return false;
     const uint64_t layout = plain_numpy(array, cache.item_shift, slots);
     if (DARTER_UNLIKELY(layout == kIrregular)) return false;
     if (Contract) {
@@ -107,18 +142,12 @@ struct QuickReader {
     return true;
   }
 
-  // A dense tensor of ordinary layout, on the device and of the framework of the others.
+  // A dense tensor that is like those of the cache, of ordinary layout, on the device and of the framework of the
+  // others.
   template <bool Contract>
-  DARTER_INLINE bool torch(Param* param, PyObject* value, int index) {
+  DARTER_INLINE bool torch(const Param* param, const TypeCache& cache, PyObject* value, int index) {
     const TorchLayout& at = torch_layout;
-    TypeCache& cache = param->cache;
-    if (DARTER_UNLIKELY(!at.direct)) return false;
     const char* impl = torch_impl(at, value);
-    if (DARTER_UNLIKELY(torch_field<uint64_t>(impl, at.keys) != cache.torch_keys ||
-                        torch_field<uint32_t>(impl, at.dtype) != cache.torch_meta) &&
-        !learn_torch(value, &cache)) {
-      return false;
-    }
     const char* storage = torch_field<const char*>(impl, at.storage);
     if (DARTER_UNLIKELY(storage == nullptr || torch_field<uint8_t>(storage, at.guarded) != 0)) return false;
     const auto data = torch_field<uint64_t>(storage, at.data);
