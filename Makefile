@@ -40,13 +40,7 @@ lint-python: $(VENV)/.lint
 	PYTHONPATH=src $(BIN)/lint-imports --no-cache
 
 # -Werror is for the compiler that builds: what clang warns of in the C++ library's own headers is not for us to mend.
-lint-cxx: $(VENV)/.lint # Without what they depend on: the assemblers alone, of one CUDA version.
-$(VENV)/.cuda-tools: | $(VENV)/.test
-	$(BIN)/python -m pip install --quiet --only-binary=:all: --no-deps nvidia-cuda-nvcc==13.5.37 nvidia-nvvm==13.5.37 \
-	    nvidia-nvjitlink==13.5.37
-	@touch $@
-
-build/tidy/compile_commands.json
+lint-cxx: $(VENV)/.lint build/tidy/compile_commands.json
 	$(BIN)/clang-format --dry-run -Werror $(CXX_SOURCES)
 	printf '%s\n' $(TIDY_SOURCES) | xargs -P $(WORKERS) -n 1 $(BIN)/clang-tidy -p build/tidy --quiet --removed-arg=-Werror \
 	    --removed-arg=-fno-tree-loop-distribute-patterns --extra-arg=-idirafter$$(dirname $$($${CXX:-c++} -print-file-name=include/omp.h))
@@ -106,6 +100,12 @@ $(VENV)/.lint: $(VENV)/.test pyproject.toml
 
 $(VENV)/.torch: | $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --only-binary=:all: torch==2.13.0
+	@touch $@
+
+# Without what they depend on: the assemblers alone, of one CUDA version.
+$(VENV)/.cuda-tools: | $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --only-binary=:all: --no-deps nvidia-cuda-nvcc==13.5.37 nvidia-nvvm==13.5.37 \
+	    nvidia-nvjitlink==13.5.37
 	@touch $@
 
 build/tidy/compile_commands.json: CMakeLists.txt $(TIDY_SOURCES) | $(VENV)/.lint

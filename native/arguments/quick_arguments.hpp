@@ -40,6 +40,9 @@ struct QuickReader {
       case QuickKind::Contract:
         if (index < end) index = tensors<true>(params, values, index, end);
         break;
+      case QuickKind::Any:
+        while (index < end && any(&params[index], values[index], index)) ++index;
+        break;
       case QuickKind::Int:
         while (index < end && integer(values[index])) ++index;
         break;
@@ -61,6 +64,13 @@ struct QuickReader {
     int64_t number = 0;
     if (DARTER_UNLIKELY(!PyLong_CheckExact(value) || !small_int(value, &number))) return false;
     *slots++ = static_cast<uint64_t>(number);
+    return true;
+  }
+
+  DARTER_INLINE bool any(Param* param, PyObject* value, int index) {
+    if (Py_TYPE(value) == param->cache.type) return tensor<false>(param, param->cache, value, index);
+    if (!integer(value)) return false;
+    *words++ = kTagScalar | static_cast<uint64_t>(Dtype::kI64) << 8;
     return true;
   }
 

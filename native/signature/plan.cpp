@@ -95,6 +95,8 @@ QuickKind quick_kind(const Param& param) {
   switch (param.kind) {
     case ParamKind::Tensor:
       return param.has_contract ? QuickKind::Contract : QuickKind::Tensor;
+    case ParamKind::Any:
+      return QuickKind::Any;
     case ParamKind::Scalar:  // an optional one has a key word
       return !param.optional && (param.dtype == Dtype::kI64 || param.dtype == Dtype::kI32) ? QuickKind::Int
                                                                                            : QuickKind::None;

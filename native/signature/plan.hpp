@@ -53,8 +53,8 @@ struct Dim {
 };
 
 // What the first look at an argument tries; what does not fit is read the general way. A Contract is a tensor whose
-// dtype or extents are demanded.
-enum class QuickKind : uint8_t { None, Tensor, Contract, Int, Constexpr, Stream };
+// dtype or extents are demanded, an Any has no annotation.
+enum class QuickKind : uint8_t { None, Tensor, Contract, Any, Int, Constexpr, Stream };
 
 // The cache comes first and fills one line of the processor's: the warm call needs no more of a tensor's parameter.
 struct alignas(64) Param {
