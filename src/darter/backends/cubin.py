@@ -51,11 +51,9 @@ def content(image: bytes, section: Section) -> bytes:
 def with_contents(image: bytes, contents: Mapping[str, bytes]) -> bytes:
     """Return the cubin with other contents of the sections named; what stands behind them moves."""
     changed = bytearray(image)
-    for name, data in contents.items():
-        table = sections(bytes(changed))
-        for section in table:
-            if section.name == name and section.type != _NOBITS:
-                _replace(changed, table, section, data)
+    for section in sections(image):
+        if section.name in contents and section.type != _NOBITS:
+            _replace(changed, section.number, contents[section.name])
     return bytes(changed)
 
 
@@ -75,24 +73,19 @@ def _sections(image: bytes) -> tuple[Section, ...]:
     return tuple(found)
 
 
-def _replace(image: bytearray, table: tuple[Section, ...], section: Section, data: bytes) -> None:
-    end = section.offset + section.size
-    # Down to the multiple that still holds the data; the rest of the gap is zeros.
-    moved = -((section.size - len(data)) // _ALIGNMENT) * _ALIGNMENT
-    image[section.offset : end] = data + bytes(section.size + moved - len(data))
-
-    def shift(place: int) -> None:
-        (offset,) = struct.unpack_from("<Q", image, place)
-        if offset >= end:
-            struct.pack_into("<Q", image, place, offset + moved)
-
-    shift(32)
-    shift(40)
+def _replace(image: bytearray, number: int, data: bytes) -> None:
+    """Give section ``number`` other contents, where it stands now."""
     programs, headers = struct.unpack_from("<QQ", image, 32)
-    program_size, program_count, header_size = struct.unpack_from("<HHH", image, 54)
-    for number in range(program_count):
-        shift(programs + number * program_size + 8)
-    for other in table:
-        if other.number != section.number:
-            shift(headers + other.number * header_size + _OFFSET)
-    struct.pack_into("<Q", image, headers + section.number * header_size + _SIZE, len(data))
+    program_size, program_count, header_size, header_count = struct.unpack_from("<HHHH", image, 54)
+    offset, size = struct.unpack_from("<QQ", image, headers + number * header_size + _OFFSET)
+    end = offset + size
+    # Down to the multiple that still holds the data; the rest of the gap is zeros.
+    moved = -((size - len(data)) // _ALIGNMENT) * _ALIGNMENT
+    struct.pack_into("<Q", image, headers + number * header_size + _SIZE, len(data))
+    places = [32, 40, *(programs + index * program_size + 8 for index in range(program_count))]
+    places += [headers + index * header_size + _OFFSET for index in range(header_count) if index != number]
+    for place in places:
+        (begin,) = struct.unpack_from("<Q", image, place)
+        if begin >= end:
+            struct.pack_into("<Q", image, place, begin + moved)
+    image[offset:end] = data + bytes(size + moved - len(data))

@@ -23,7 +23,7 @@ class LineTable:
         self._nodes: list[str] = []
         self._known: dict[str, str] = {}
         self._unit = ""
-        self._locations: dict[tuple[str, int, int, int], str] = {}
+        self._locations: dict[tuple[str, int, int], str] = {}
 
     def subprogram(self, symbol: str, function: int) -> str:
         """Return what a definition carries that is the kernel ``symbol``, of function ``function``; "" for none."""
@@ -41,10 +41,13 @@ class LineTable:
         )
 
     def location(self, subprogram: str, loc: Loc) -> str:
-        """Return what an instruction carries that stands at ``loc``; "" where nothing is known."""
+        """Return what an instruction carries that stands at ``loc``; "" where nothing is known.
+
+        Without its column: assemblers put none into a cubin, and each would be a directive of its own to read.
+        """
         if not subprogram or not 0 <= loc.function < len(self._functions):
             return ""
-        place = (subprogram, loc.function, loc.line, loc.column)
+        place = (subprogram, loc.function, loc.line)
         found = self._locations.get(place)
         if found is None:
             found = self._locations[place] = f", !dbg {self._location(subprogram, loc)}"
@@ -54,7 +57,7 @@ class LineTable:
         scope = self._node(
             f"!DILexicalBlockFile(scope: {subprogram}, file: {self._file(loc.function)}, discriminator: 0)"
         )
-        return self._node(f"!DILocation(line: {loc.line + 1}, column: {loc.column + 1}, scope: {scope})")
+        return self._node(f"!DILocation(line: {loc.line + 1}, scope: {scope})")
 
     def finish(self) -> str:
         """Return the metadata as text; "" where no kernel asked for any."""
