@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from darter._native import Guards
 from darter.capture.baseline import guards_of, install
 from darter.capture.record import CaptureRecord, entry_start
-from darter.capture.resolve import resolve_live
-from darter.capture.steps import roots
+from darter.capture.resolve import Mismatch
 
 
 class Acceptance:
@@ -44,7 +43,7 @@ class Acceptance:
         if guards.holds():
             self._accepted[manifest] = guards
             return True
-        mismatches = resolve_live(record, roots(*self._program)).mismatches
+        mismatches: tuple[Mismatch, ...] = guards.cold.mismatches
         for mismatch in mismatches:
             if mismatch.path[-1][0] != "is":  # whether two places hold one object is no property of either
                 self._live[entry_start(mismatch.path)] = mismatch.found.hex().encode()

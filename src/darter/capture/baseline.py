@@ -10,7 +10,7 @@ from darter._native import Guards
 from darter.capture.fingerprint import ABSENT, fingerprint
 from darter.capture.path import Path
 from darter.capture.record import CaptureRecord
-from darter.capture.resolve import Resolution, resolve_live
+from darter.capture.resolve import Mismatch, Resolution, resolve_live
 from darter.capture.steps import Codes, Roots, Watch, environment_path, environment_value, roots
 from darter.errors import CaptureRaceError
 from darter.frozen import replaced
@@ -28,7 +28,7 @@ class Baseline:
 
     A call resolves the whole record again and returns ``(holds, watches)``: whether every fingerprint is the recorded
     one, and the live entries that this answer rests on.  Equal values under new identities (a reload that changed
-    nothing) hold.
+    nothing) hold.  ``mismatches`` are those of the last comparison.
     """
 
     def __init__(self, record: CaptureRecord, known: Roots) -> None:
@@ -36,6 +36,7 @@ class Baseline:
         self._roots: Final = known
         self._codes: Final[Codes] = {}
         self._before: Mapping[Path, object] = {}
+        self.mismatches: tuple[Mismatch, ...] = ()
 
     def __call__(self) -> tuple[bool, tuple[Watch, ...]]:
         found = self._resolve()
@@ -48,6 +49,7 @@ class Baseline:
 
     def _resolve(self) -> Resolution:
         found = resolve_live(self.record, self._roots, self._codes)
+        self.mismatches = found.mismatches
         if not found.mismatches:
             self._before = found.values
         return found

@@ -22,6 +22,7 @@ class LineTable:
         self._functions = functions
         self._nodes: list[str] = []
         self._known: dict[str, str] = {}
+        self._files: dict[int, str] = {}
         self._unit = ""
         self._locations: dict[tuple[str, int, int], str] = {}
 
@@ -74,7 +75,11 @@ class LineTable:
         )
 
     def _file(self, function: int) -> str:
-        return self._node(f'!DIFile(filename: "{self._functions[function].ascii_name}", directory: "")')
+        name = self._files.get(function)
+        if name is None:
+            text = f'!DIFile(filename: "{self._functions[function].ascii_name}", directory: "")'
+            name = self._files[function] = self._node(text)
+        return name
 
     def _node(self, text: str) -> str:
         name = self._known.get(text)
