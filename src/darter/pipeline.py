@@ -28,7 +28,7 @@ from darter.launch.options import JitOptions
 from darter.launch.request import BuildRequest, Built
 from darter.process_lock import ProcessLock
 from darter.signature.keyrecord import canonical
-from darter.source import source_of
+from darter.source.digests import SourceDigests
 
 if TYPE_CHECKING:
     from darter.artifacts import sites as artifact_sites
@@ -89,13 +89,14 @@ class _Pipeline:
 
     def key(self, request: BuildRequest) -> str:
         """Return the primary key in hexadecimal."""
-        return self._key(request, _resolved(request)).digest
+        return self._key(request, _resolved(request), self._source_digests(request)).digest
 
     def found(self, request: BuildRequest) -> Literal["memory", "disk"] | None:
         """Return where :meth:`build` would find the request built; loads, compiles and counts nothing."""
         stage = _resolved(request)
-        key = self._key(request, stage)
-        accept = _acceptance(request, stage.variables)
+        digests = self._source_digests(request)
+        key = self._key(request, stage, digests)
+        accept = _acceptance(request, stage.variables, digests)
         if self._builds.find(key.data, accept) is not None:
             return "memory"
         return None if local_store().lookup(key, accept, accept.expected) is None else "disk"
@@ -113,8 +114,9 @@ class _Pipeline:
 
     def _build(self, request: BuildRequest) -> Built:
         stage = _resolved(request)
-        key = self._key(request, stage)
-        accept = _acceptance(request, stage.variables)
+        digests = self._source_digests(request)
+        key = self._key(request, stage, digests)
+        accept = _acceptance(request, stage.variables, digests)
         origin = "memory"
         found = self._builds.find(key.data, accept)
         if found is None:
@@ -128,21 +130,32 @@ class _Pipeline:
             found = local_store().obtain(key, accept, make, accept.expected)
             origin = "compile" if compiled else "disk" if found.from_disk else "memory"
             self._keep(request.function, key, found)
-        return self._load(request, stage, found, accept, origin)
+        built = self._load(request, stage, found, accept, origin)
+        if digests.has_news:
+            local_store().remember(_sources_topic(request.function), self._toolchain_digest(), digests.text())
+        return built
 
-    def _key(self, request: BuildRequest, stage: _Stage) -> KeyRecord:
+    def _key(self, request: BuildRequest, stage: _Stage, digests: SourceDigests) -> KeyRecord:
         function = request.function
         assembler = "" if stage.assembler is None else stage.assembler.identity
+
+        def fingerprint(captured: types.FunctionType) -> bytes:
+            return code_fingerprint(captured, digests)
+
         return key_record(
             function=f"{function.__module__}.{function.__qualname__}",
-            source=source_of(function).digest_text,
+            source=digests.of(function),
             owner=None if request.owner is None else f"{request.owner.__module__}.{request.owner.__qualname__}",
-            descriptors=tuple((name, canonical(d, code_fingerprint)) for name, d in request.descriptors.items()),
+            descriptors=tuple((name, canonical(d, fingerprint)) for name, d in request.descriptors.items()),
             options=dataclasses.astuple(stage.options),
             environment={},
             target=stage.target,
             toolchain=f"{self._toolchain_digest()} {assembler}",
         )
+
+    def _source_digests(self, request: BuildRequest) -> SourceDigests:
+        """Return the digests of sources that the launcher's last build came across, in whatever process."""
+        return SourceDigests(local_store().remembered(_sources_topic(request.function), self._toolchain_digest()))
 
     def _toolchain_digest(self) -> str:
         """Return the digest as it was at the first build: the code of this process stays what it is."""
@@ -199,8 +212,12 @@ def _resolved(request: BuildRequest) -> _Stage:
     return _Stage(variables, backend, target, options, registry.assembler_of(request.device, steering))
 
 
-def _acceptance(request: BuildRequest, variables: Mapping[str, str | None]) -> Acceptance:
-    return Acceptance(request.function, request.owner, argument_roots(request.descriptors), variables)
+def _acceptance(request: BuildRequest, variables: Mapping[str, str | None], digests: SourceDigests) -> Acceptance:
+    return Acceptance(request.function, request.owner, argument_roots(request.descriptors), variables, digests)
+
+
+def _sources_topic(function: types.FunctionType) -> str:
+    return f"sources of {function.__module__}.{function.__qualname__}"
 
 
 def _compile(request: BuildRequest, stage: _Stage) -> Build:

@@ -42,7 +42,7 @@ print(json.dumps({"disk_hits": added.add.cache_info().disk_hits, "modules": impo
 """
 
 NEEDED = """
-    json_text later pipeline process_lock sha256 source source.own_lines source.same_code target
+    json_text later pipeline process_lock sha256 source source.digests source.lines target
     artifacts artifacts.artifact artifacts.directory artifacts.format artifacts.key artifacts.settings
     artifacts.store artifacts.toolchain
     backends backends.cpu backends.registry

@@ -45,9 +45,9 @@ def key_record(
 ) -> KeyRecord:
     """Return the key record of one call of one launcher.
 
-    ``function`` is module and qualified name, ``source`` its normalised text, ``owner`` the qualified name of the class
-    that a method was called through, ``environment`` the resolved values of the variables that steer code generation,
-    ``toolchain`` the digest of everything that generates code.
+    ``function`` is module and qualified name, ``source`` the digest of its normalised text, ``owner`` the qualified
+    name of the class that a method was called through, ``environment`` the resolved values of the variables that steer
+    code generation, ``toolchain`` the digest of everything that generates code.
 
     Raises:
         TypeError: a part is of a type that has no canonical spelling.

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from darter._native import Guards
 from darter.capture.baseline import guards_of, install
 from darter.capture.record import CaptureRecord, entry_start
 from darter.capture.resolve import Mismatch
+
+if TYPE_CHECKING:
+    from darter.source.digests import SourceDigests
 
 
 class Acceptance:
@@ -26,9 +30,10 @@ class Acceptance:
         owner_class: type | None,
         arguments: Mapping[str, object] | None,
         environment: Mapping[str, str | None] | None = None,
+        digests: SourceDigests | None = None,
     ) -> None:
         self._program = (function, owner_class, arguments)
-        self._environment = environment
+        self._beside = (environment, digests)
         self._accepted: dict[bytes, Guards] = {}
         self._live: dict[bytes, bytes] = {}
         self.expected: list[bytes] = []
@@ -39,7 +44,7 @@ class Acceptance:
         if any(_differs(manifest, start, live) for start, live in self._live.items()):
             return False
         record = CaptureRecord.from_bytes(manifest)
-        guards = guards_of(record, *self._program, self._environment)
+        guards = guards_of(record, *self._program, *self._beside)
         if guards.holds():
             self._accepted[manifest] = guards
             return True
@@ -57,7 +62,7 @@ class Acceptance:
         guards = self._accepted.get(manifest)
         if guards is not None and guards.holds():
             return guards
-        return install(CaptureRecord.from_bytes(manifest), *self._program, self._environment)
+        return install(CaptureRecord.from_bytes(manifest), *self._program, *self._beside)
 
 
 def _differs(manifest: bytes, start: bytes, live: bytes) -> bool:

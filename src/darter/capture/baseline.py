@@ -18,6 +18,7 @@ from darter.later import later
 
 if TYPE_CHECKING:
     from darter.capture import drift
+    from darter.source.digests import SourceDigests
 else:
     # Where captured values hold, no words are needed for them.
     drift = later("darter.capture.drift")
@@ -31,10 +32,10 @@ class Baseline:
     nothing) hold.  ``mismatches`` are those of the last comparison.
     """
 
-    def __init__(self, record: CaptureRecord, known: Roots) -> None:
+    def __init__(self, record: CaptureRecord, known: Roots, digests: SourceDigests | None = None) -> None:
         self.record: Final = record
         self._roots: Final = known
-        self._codes: Final[Codes] = {}
+        self._codes: Final = Codes(digests)
         self._before: Mapping[Path, object] = {}
         self.mismatches: tuple[Mismatch, ...] = ()
 
@@ -61,15 +62,17 @@ def guards_of(
     owner_class: type | None = None,
     arguments: Mapping[str, object] | None = None,
     environment: Mapping[str, str | None] | None = None,
+    digests: SourceDigests | None = None,
 ) -> Guards:
     """Return the guards of ``record``: armed first, then compared with the live program when they are first asked.
 
     ``arguments`` are the classes of object arguments by parameter name, as they were given to the recorder.
     ``environment`` are variables that the build used beyond the record, with the values that it saw
     (``darter.config.steering_variables()``): guarded here, but resolved in the primary key and so in no manifest.
+    ``digests`` are those of sources that are known.
     """
     guarded = replaced(record, entries=(*record.entries, *_environment_entries(environment or {})))
-    return Guards(Baseline(guarded, roots(function, owner_class, arguments)), ABSENT)
+    return Guards(Baseline(guarded, roots(function, owner_class, arguments), digests), ABSENT)
 
 
 def install(
@@ -78,6 +81,7 @@ def install(
     owner_class: type | None = None,
     arguments: Mapping[str, object] | None = None,
     environment: Mapping[str, str | None] | None = None,
+    digests: SourceDigests | None = None,
 ) -> Guards:
     """Return the guards of ``record``, as :func:`guards_of` does, which hold: the last step before a call state is
     published.
@@ -86,7 +90,7 @@ def install(
         CaptureRaceError: the record does not hold, because a captured value changed since it was recorded; nothing is
             to be published.
     """
-    guards = guards_of(record, function, owner_class, arguments, environment)
+    guards = guards_of(record, function, owner_class, arguments, environment, digests)
     if not guards.holds():
         changes = "; ".join(map(str, guards.differences()))
         raise CaptureRaceError(f"captured state changed while '{function.__qualname__}' was being compiled: {changes}")

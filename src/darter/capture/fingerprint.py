@@ -17,11 +17,14 @@ import struct
 import sys
 import types
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from darter.dtypes import ScalarType
 from darter.errors import CaptureRefusedError
 from darter.sha256 import sha256
+
+if TYPE_CHECKING:
+    from darter.source.digests import SourceDigests
 
 MAX_DEPTH: Final = 64
 """Nesting of tuples, frozensets and dataclasses that is encoded; deeper (or cyclic) values are refused."""
@@ -290,12 +293,14 @@ def _numpy(value: object) -> bytes | None:
     return None
 
 
-def code_fingerprint(function: types.FunctionType) -> bytes:
+def code_fingerprint(function: types.FunctionType, digests: SourceDigests | None = None) -> bytes:
     """Return the fingerprint of a function's code: the digest of its source as the user wrote it, normalised by AST.
+
+    ``digests`` are those that are known.
 
     Raises ``SourceUnavailableError`` where the source is not to be found or is not the code that runs.
     """
-    from darter.source import source_of
+    from darter.source.digests import SourceDigests
 
-    digest = sha256(_text(source_of(function).digest_text)).digest()
+    digest = bytes.fromhex((SourceDigests() if digests is None else digests).of(function))
     return join(b"code", (_text(function.__module__ or ""), _text(function.__qualname__), digest))

@@ -56,7 +56,7 @@ class Reads:
     ) -> None:
         self.roots: Final = roots(function, owner_class, arguments)
         self._entries: dict[Path, bytes] = {}
-        self._codes: Codes = {}
+        self._codes = Codes()
         self._places: dict[int, tuple[object, Path]] = {}
         self._standing: dict[Path, object] = {}
         self._aliases: dict[Path, Path] = {}

@@ -23,6 +23,7 @@ from darter.later import later
 
 if TYPE_CHECKING:
     from darter.capture import structure
+    from darter.source.digests import SourceDigests
 else:
     structure = later("darter.capture.structure")  # of classes, which few kernels read
 
@@ -106,8 +107,23 @@ def watch(value: Any, step: Step, result: object) -> tuple[Watch, ...]:
     return () if watcher is None else watcher(value, step, result)
 
 
-Codes = dict[tuple[int, str, str], tuple[types.CodeType, bytes]]
-"""Fingerprints of code objects that a record has met, by identity and name; the object is held, so its id stays."""
+class Codes:
+    """Fingerprints of the code that a record has met; ``digests`` are those of sources that are known."""
+
+    __slots__ = ("_digests", "_met")
+
+    def __init__(self, digests: SourceDigests | None = None) -> None:
+        self._digests = digests
+        # By identity and name; the object is held, so its id stays.
+        self._met: dict[tuple[int, str, str], tuple[types.CodeType, bytes]] = {}
+
+    def fingerprint(self, function: types.FunctionType) -> bytes:
+        """Return the fingerprint of a function's code, whose source is looked for once."""
+        key = (id(function.__code__), function.__module__ or "", function.__qualname__)
+        met = self._met.get(key)
+        if met is None:
+            met = self._met[key] = (function.__code__, code_fingerprint(function, self._digests))
+        return met[1]
 
 
 def step_fingerprint(step: Step, result: object, codes: Codes | None = None) -> bytes:
@@ -119,14 +135,7 @@ def step_fingerprint(step: Step, result: object, codes: Codes | None = None) -> 
     """
     if step[0] != "code" or not isinstance(result, types.FunctionType):
         return fingerprint(result)
-    key = (id(result.__code__), result.__module__ or "", result.__qualname__)
-    known = None if codes is None else codes.get(key)
-    if known is not None:
-        return known[1]
-    found = code_fingerprint(result)
-    if codes is not None:
-        codes[key] = (result.__code__, found)
-    return found
+    return code_fingerprint(result) if codes is None else codes.fingerprint(result)
 
 
 def cell_of(function: types.FunctionType, name: str) -> types.CellType | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from darter.ir.nodes import Loc
-from darter.source import FunctionSource
+from darter.source.function_source import FunctionSource
 from darter.source.own_lines import FunctionNode
 
 

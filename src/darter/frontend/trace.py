@@ -25,7 +25,7 @@ from darter.frontend.values import TensorValue
 from darter.ir.nodes import KernelOptions, Module, Value
 from darter.signature.descriptor import Descriptor
 from darter.signature.plan import ParamKind, SignaturePlan
-from darter.source import source_of
+from darter.source.function_source import source_of
 from darter.target import Target
 
 

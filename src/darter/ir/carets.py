@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from darter.errors import SourceUnavailableError
 from darter.ir.places import FunctionName, Loc
-from darter.source import FunctionSource, source_of
+from darter.source.function_source import FunctionSource, source_of
 
 
 def source_line(name: FunctionName, loc: Loc, known: types.FunctionType | None = None) -> str:

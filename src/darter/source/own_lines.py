@@ -13,6 +13,7 @@ import types
 import warnings
 from collections.abc import Iterator
 
+from darter.source.lines import own_lines
 from darter.source.same_code import FUTURE_FLAGS, same_code
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -25,7 +26,7 @@ def node_from_own_lines(function: types.FunctionType, lines: tuple[str, ...]) ->
     that a class changes (``__x``), ``super()``, a string whose text is indented less than the function, a lambda.
     """
     code = function.__code__
-    block = _own_lines(lines, code.co_firstlineno)
+    block = own_lines(lines, code.co_firstlineno)
     if block is None:
         return None
     around = _around(function, block[0][0].isspace())
@@ -35,25 +36,6 @@ def node_from_own_lines(function: types.FunctionType, lines: tuple[str, ...]) ->
     node, other = found
     is_same = code.co_name == other.co_name and same_code(code, other)
     return node if is_same and list(code.co_positions()) == list(other.co_positions()) else None
-
-
-def _own_lines(lines: tuple[str, ...], first_line: int) -> tuple[str, ...] | None:
-    """Return the lines from ``first_line`` (of a decorator or ``def``) to before the next that is indented no deeper.
-
-    None where no ``def`` stands there.  A cut inside of brackets or of a string leaves text that does not parse.
-    """
-    begin = first_line - 1
-    is_inside = False
-    for number in range(begin, len(lines)):
-        text = lines[number].lstrip()
-        if not text or text[0] in "#)]}":
-            continue
-        if len(lines[number]) - len(text) > len(lines[begin]) - len(lines[begin].lstrip()):
-            continue
-        if is_inside:
-            return lines[begin:number]
-        is_inside = text.startswith(("def ", "async def "))
-    return lines[begin:] if is_inside else None
 
 
 def _around(function: types.FunctionType, is_indented: bool) -> tuple[str, str]:

@@ -32,7 +32,7 @@ from darter.frontend.values import (
 from darter.ir.options import KernelOptions
 from darter.lang.intrinsic import Intrinsic
 from darter.lang.kernel_function import KernelFunction
-from darter.source import source_of
+from darter.source.function_source import source_of
 
 MAX_DEPTH = 64
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR

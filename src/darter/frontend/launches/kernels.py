@@ -22,7 +22,7 @@ from darter.frozen import Frozen, values_of
 from darter.ir.nodes import Kernel, KernelOptions, Value
 from darter.signature.descriptor import Descriptor
 from darter.signature.plan import SignaturePlan
-from darter.source import source_of
+from darter.source.function_source import source_of
 
 _MOST_TRACES = 4
 _ORDER = {"pointer": 0, "extent": 1, "stride": 2, "scalar": 3}

@@ -10,9 +10,9 @@ import pathlib
 
 import pytest
 
-from darter import source
 from darter.errors import SourceUnavailableError
-from darter.source import source_of
+from darter.source import function_source as source
+from darter.source.function_source import source_of
 
 
 def _wrapping(function):
@@ -151,7 +151,7 @@ def test_changed_bytecode_is_refused():
     f.__code__ = f.__code__.replace(co_consts=g.__code__.co_consts)
     with pytest.raises(SourceUnavailableError):
         source_of(f)
-    assert pathlib.Path(source_of(g).file).name == "test_source.py"
+    assert pathlib.Path(source_of(g).file).name == "test_function_source.py"
 
 
 def test_a_file_of_the_same_size_and_time_is_read_again(tmp_path):
