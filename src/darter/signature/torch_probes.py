@@ -7,23 +7,14 @@ in every probe, what torch itself says of that probe, and no other place does.
 from __future__ import annotations
 
 import sys
-from typing import Any, NamedTuple
+from typing import Any
 
 from darter.dtypes import Float32, Int16, Scalar
 
-
-class Probe(NamedTuple):
-    """A tensor and what torch says of it; addresses and offsets in bytes, ``offset`` in elements."""
-
-    tensor: Any
-    impl: int  # address of the TensorImpl
-    keys: int  # the raw dispatch key set
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: type[Scalar] | None  # None: no dtype that darter takes
-    storage: int  # address of the StorageImpl
-    data: int  # of the storage
-    offset: int
+Probe = tuple[Any, int, int, tuple[int, ...], tuple[int, ...], type[Scalar] | None, int, int, int]
+"""A tensor and what torch says of it: the address of the TensorImpl, the raw dispatch key set, sizes, strides, the
+dtype (None: none that darter takes), the address of the StorageImpl, that of the storage's data, the offset in
+elements."""
 
 
 def probes() -> tuple[tuple[Probe, ...], tuple[tuple[Any, int], ...]]:
@@ -42,20 +33,20 @@ def probes() -> tuple[tuple[Probe, ...], tuple[tuple[Any, int], ...]]:
     lent = torch.frombuffer(bytearray(96), dtype=torch.float32)
     ordinary = (
         (plain, Float32),
-        (plain.t(), Float32),
-        (plain[1:, 2:], Float32),
+        (plain.as_strided((5, 3), (1, 5)), Float32),  # each operation costs its first call, so all views are of one
+        (plain.as_strided((2, 3), (5, 1), 7), Float32),
         (shorts, Int16),
-        (shorts[3:], Int16),
+        (shorts.as_strided((4, 2), (2, 1), 6), Int16),
         (torch.nn.Parameter(plain), Float32),
         (complex_numbers.conj(), None),
-        (lent[2:18].view(2, 1, 4, 2), Float32),
+        (lent.as_strided((2, 1, 4, 2), (8, 8, 2, 1), 2), Float32),
     )
     return tuple(_probe(torch, tensor, dtype) for tensor, dtype in ordinary), _copies_on_write(torch)
 
 
 def _probe(torch: Any, tensor: Any, dtype: type[Scalar] | None) -> Probe:
     storage = tensor.untyped_storage()
-    return Probe(
+    return (
         tensor,
         tensor._cdata,
         torch._C._dispatch_keys(tensor).raw_repr(),
