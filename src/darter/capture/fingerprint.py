@@ -296,11 +296,14 @@ def _numpy(value: object) -> bytes | None:
 def code_fingerprint(function: types.FunctionType, digests: SourceDigests | None = None) -> bytes:
     """Return the fingerprint of a function's code: the digest of its source as the user wrote it, normalised by AST.
 
-    ``digests`` are those that are known.
+    ``digests`` are those that are known; a compile has none, since it parses the source anyway.
 
     Raises ``SourceUnavailableError`` where the source is not to be found or is not the code that runs.
     """
-    from darter.source.digests import SourceDigests
+    if digests is not None:
+        digest = bytes.fromhex(digests.of(function))
+    else:
+        from darter.source.function_source import source_of
 
-    digest = bytes.fromhex((SourceDigests() if digests is None else digests).of(function))
+        digest = sha256(_text(source_of(function).digest_text)).digest()
     return join(b"code", (_text(function.__module__ or ""), _text(function.__qualname__), digest))

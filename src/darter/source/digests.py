@@ -31,13 +31,15 @@ class SourceDigests:
     process proved that this text compiles to this code.
     """
 
-    __slots__ = ("_has_news", "_known")
+    __slots__ = ("_has_news", "_known", "_met")
 
     def __init__(self, text: str | None = None) -> None:
         """Begin with the digests that :meth:`text` told in another process."""
         checksum, _, told = (text or "").partition(" ")
         words = told.split() if checksum == _digest(told) else []  # a disk may have damaged it
         self._known = dict(zip(words[::2], words[1::2], strict=True)) if len(words) < 2 * LIMIT else {}
+        # By the identity of the code; it is held, so that its id stays its own.
+        self._met: dict[int, tuple[types.CodeType, str]] = {}
         self._has_news = False
 
     @property
@@ -56,6 +58,12 @@ class SourceDigests:
         Raises:
             SourceUnavailableError: there is no source, or it is not what the function's code was compiled from.
         """
+        met = self._met.get(id(function.__code__))
+        if met is None:
+            met = self._met[id(function.__code__)] = (function.__code__, self._digest_of(function))
+        return met[1]
+
+    def _digest_of(self, function: types.FunctionType) -> str:
         lines = lines_of(function)
         block = own_lines(lines, function.__code__.co_firstlineno)
         if block is None:

@@ -58,10 +58,10 @@ def source_of(function: types.FunctionType) -> FunctionSource:
     # The lines that linecache holds may be those of the import; a file edited since then is read again only if these
     # do not match, so that an edit elsewhere does not make a loaded function unreadable.
     for refresh in (False, True):
-        lines = lines_of(function, refresh=refresh)
+        lines = _proven.lines(function.__code__.co_filename, lines_of(function, refresh=refresh))
         found = _proven.source(function.__code__, lines)
         if found is None:
-            found = _find(function, tuple(lines))
+            found = _find(function, lines)
             if found is not None:
                 _proven.keep(function.__code__, found)
         if found is not None:
@@ -75,22 +75,34 @@ class _Proven:
     They hold for the same code object and the same lines, which are compared and not only their file's name.
     """
 
-    __slots__ = ("_sources",)
+    __slots__ = ("_files", "_sources")
 
     def __init__(self) -> None:
-        self._sources: dict[int, tuple[types.CodeType, list[str], FunctionSource]] = {}
+        self._files: dict[str, tuple[list[str], tuple[str, ...]]] = {}
+        self._sources: dict[int, tuple[types.CodeType, FunctionSource]] = {}
 
-    def source(self, code: types.CodeType, lines: list[str]) -> FunctionSource | None:
-        """Return the source that was proven for ``code`` from these ``lines``, or None."""
-        held = self._sources.get(id(code))
+    def lines(self, file: str, lines: list[str]) -> tuple[str, ...]:
+        """Return the lines of a file as one tuple for all its functions, as long as they are the same."""
+        held = self._files.get(file)
         # Lists compare their items by identity first: a microsecond for hundreds of lines.
-        return held[2] if held is not None and held[0] is code and held[1] == lines else None
+        if held is not None and held[0] == lines:
+            return held[1]
+        if len(self._files) >= _PROVEN_LIMIT:
+            self._files.clear()
+        made = tuple(lines)
+        self._files[file] = list(made), made
+        return made
+
+    def source(self, code: types.CodeType, lines: tuple[str, ...]) -> FunctionSource | None:
+        """Return the source that was proven for ``code`` from these very ``lines``, or None."""
+        held = self._sources.get(id(code))
+        return held[1] if held is not None and held[0] is code and held[1].file_lines is lines else None
 
     def keep(self, code: types.CodeType, source: FunctionSource) -> None:
         """Remember a source; the code object is held, so that its id stays its own."""
         if len(self._sources) >= _PROVEN_LIMIT:
             self._sources.clear()
-        self._sources[id(code)] = code, list(source.file_lines), source
+        self._sources[id(code)] = code, source
 
 
 _PROVEN_LIMIT = 1024
