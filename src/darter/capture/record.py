@@ -12,6 +12,9 @@ from darter.frozen import Frozen
 RECORD_SCHEMA = 1
 """Version of paths, fingerprints and their serialisation; part of every primary key."""
 
+_PARTS = frozenset({str, int})
+"""Exact types of what a step is made of."""
+
 
 class CaptureRecord(Frozen):
     """The reads of one compile in the order in which the front end first made them: ``(path, fingerprint)``.
@@ -82,6 +85,6 @@ def _path(steps: object) -> Path:
     if not isinstance(steps, list) or not steps:
         raise ValueError("a path without steps")
     for step in steps:
-        if not (isinstance(step, list) and step and all(type(part) in (str, int) for part in step)):
+        if not (isinstance(step, list) and step and _PARTS.issuperset(map(type, step))):
             raise ValueError(f"a step that is none: {step!r}")
-    return tuple(tuple(step) for step in steps)
+    return tuple(map(tuple, steps))
