@@ -1,6 +1,7 @@
 """The decorators.  The stages behind them are in ``pipeline``, which a launcher opens at its first use.
 
-Importing a package with a hundred launchers costs a hundred small objects: no key, store, front end or backend.
+The first launcher of a process imports what a launch from disk needs.  Beyond that, a package with a hundred launchers
+costs a hundred small objects: no key, store, front end or backend.
 """
 
 from __future__ import annotations
@@ -110,9 +111,11 @@ def _plain(function: Any, decorator: str) -> types.FunctionType:
 
 
 def _jit(function: types.FunctionType, options: JitOptions) -> _native.JitFunction:
-    def open_launcher(dispatcher: _native.JitFunction, is_method: bool) -> Launcher:
-        from darter.pipeline import launcher
+    # Not at the first call, which somebody waits for: the 40 modules that a launch from disk needs take 5 to 8 ms.  Not
+    # by ``import darter`` either, which programs without a launcher do too.
+    from darter import pipeline
 
-        return launcher(function, options, dispatcher, is_method)
+    def open_launcher(dispatcher: _native.JitFunction, is_method: bool) -> Launcher:
+        return pipeline.launcher(function, options, dispatcher, is_method)
 
     return wrap(_native.JitFunction(open_launcher), function, options)

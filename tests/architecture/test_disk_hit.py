@@ -29,16 +29,19 @@ def add(x: dt.Tensor["n"], y: dt.Tensor["n"], out: dt.Tensor["n"], lanes: dt.Int
 PROBE = """
 import dataclasses, sys
 import numpy as np
-import added
+import darter
 x, y, out = np.ones(100, np.float32), np.ones(100, np.float32), np.zeros(100, np.float32)
-before, made = set(sys.modules), []
+before, made = set(sys.modules) | {"added"}, []
 make = dataclasses._process_class
 dataclasses._process_class = lambda cls, *options: made.append(cls.__qualname__) or make(cls, *options)
+import added
+decorated = set(sys.modules)
 added.add(x, y, out)
 imported = sorted(set(sys.modules) - before)
 assert (out == 2).all()
 import json
-print(json.dumps({"disk_hits": added.add.cache_info().disk_hits, "modules": imported, "dataclasses": made}))
+late = sorted(name for name in set(sys.modules) - decorated if name.startswith("darter"))
+print(json.dumps({"late": late, "disk_hits": added.add.cache_info().disk_hits, "modules": imported, "dataclasses": made}))
 """
 
 NEEDED = """
@@ -55,6 +58,9 @@ NEEDED = """
     signature.structures signature.view
 """
 """What the first launch of a process imports of darter beyond what ``import darter`` does."""
+
+LATE = "backends.cpu json_text source source.digests source.lines"
+"""What of it is imported at the first call only."""
 
 PYTHON = {"_json", "_sha256", "_sha2"}
 """What it may import of Python, if nobody else has."""
@@ -77,3 +83,9 @@ def test_a_launch_from_disk_imports_what_it_needs_and_makes_no_dataclass(tmp_pat
     needed = {f"darter.{name}" for name in NEEDED.split()}
     assert set(found["modules"]) - needed - PYTHON == set()
     assert found["dataclasses"] == []
+
+
+def test_the_launch_itself_imports_next_to_nothing(tmp_path: Path) -> None:
+    """The first launcher of a process has done it; the backend alone is known only when the arguments are."""
+    late = set(_first_launch(tmp_path)["late"])
+    assert late <= {f"darter.{name}" for name in LATE.split()}
