@@ -41,7 +41,8 @@ imported = sorted(set(sys.modules) - before)
 assert (out == 2).all()
 import json
 late = sorted(name for name in set(sys.modules) - decorated if name.startswith("darter"))
-print(json.dumps({"late": late, "disk_hits": added.add.cache_info().disk_hits, "modules": imported, "dataclasses": made}))
+hits = added.add.cache_info().disk_hits
+print(json.dumps({"late": late, "disk_hits": hits, "modules": imported, "dataclasses": made}))
 """
 
 NEEDED = """
