@@ -161,6 +161,18 @@ bool addresses_agree(const std::vector<Probe>& probes, const TorchLayout& at) {
   });
 }
 
+// An address of this process, as it seems: one of its bytes may be 1 by chance, in every object.
+bool looks_like_address(uint64_t word) { return word >> 32 != 0 && word >> 48 == 0; }
+
+// Whether a byte is 0 in ordinary storages and 1 in guarded ones, as a flag is.
+bool guards_at(const Probes& probes, int place) {
+  const auto in_word = place / kWord * kWord;
+  return all_hold(probes.ordinary, [&](const Probe& probe) { return at<uint8_t>(probe.storage, place) == 0; }) &&
+         std::all_of(probes.guarded.begin(), probes.guarded.end(), [&](uint64_t storage) {
+           return at<uint8_t>(storage, place) == 1 && !looks_like_address(at<uint64_t>(storage, in_word));
+         });
+}
+
 bool find_direct_places(const Probes& probes, size_t impl_bytes, TorchLayout* out) {
   size_t storage_bytes = kMostBytes;
   for (const Probe& probe : probes.ordinary) storage_bytes = std::min(storage_bytes, bytes_at(probe.storage));
@@ -188,13 +200,7 @@ bool find_direct_places(const Probes& probes, size_t impl_bytes, TorchLayout* ou
               [](const Probe& probe, int place) { return at<int64_t>(probe.impl, place) == probe.offset; }),
       of_impl(storage_words, kWord,
               [](const Probe& probe, int place) { return at<uint64_t>(probe.storage, place) == probe.data; }),
-      only_place(kWord, storage_words, 1,
-                 [&](int place) {
-                   return all_hold(probes.ordinary,
-                                   [&](const Probe& probe) { return at<uint8_t>(probe.storage, place) == 0; }) &&
-                          std::all_of(probes.guarded.begin(), probes.guarded.end(),
-                                      [&](uint64_t storage) { return at<uint8_t>(storage, place) == 1; });
-                 }),
+      only_place(kWord, storage_words, 1, [&](int place) { return guards_at(probes, place); }),
   };
   if (std::find(std::begin(places), std::end(places), kNowhere) != std::end(places)) return false;
   int16_t* const fields[] = {&out->sizes, &out->dtype, &out->storage, &out->offset, &out->data, &out->guarded};
